@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The registry of benchmarks, made from benches.def. */
+#include "bench.h"
+
+#include <string.h>
+
+#define BENCH(b) extern const struct bench b;
+#include "benches.def"
+#undef BENCH
+
+#define BENCH(b) &(b),
+const struct bench *const bench_all[] = {
+#include "benches.def"
+};
+#undef BENCH
+const size_t bench_count = sizeof(bench_all) / sizeof(bench_all[0]);
+
+const struct bench *bench_match(const char *name, size_t i)
+{
+	size_t n = strlen(name);
+
+	for (size_t b = 0; b < bench_count; b++) {
+		const char *full = bench_all[b]->name;
+
+		if (!strncmp(full, name, n) && (!full[n] || full[n] == '.') && !i--)
+			return bench_all[b];
+	}
+	return NULL;
+}
+
+uint64_t bench_passes(const struct bench *b, const struct bench_params *p)
+{
+	if (!p->memory_bytes || b->burst_bytes < p->memory_bytes)
+		return 1;
+	return b->burst_bytes / p->memory_bytes;
+}
+
+int64_t bench_ops(const struct bench *b, const struct bench_params *p,
+		  const struct mthp *m)
+{
+	if (b->ops)
+		return b->ops(p);
+	return (int64_t)(bench_passes(b, p) * (p->memory_bytes / m->base_bytes));
+}

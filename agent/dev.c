@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The seam over the real kernel: plain system calls. */
+#include "dev.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../common/record.h"
+
+#define VMSTAT_MAX (32 << 10)
+
+ssize_t dev_read(const char *path, char *buf, size_t cap)
+{
+	ssize_t got = 0, len = 0;
+	int fd = dev_open(path, O_RDONLY), saved;
+
+	if (fd < 0)
+		return -1;
+	while ((size_t)len < cap &&
+	       (got = read(fd, buf + len, cap - (size_t)len)) > 0)
+		len += got;
+	saved = got < 0 ? errno : EFBIG;
+	close(fd);
+	if (got < 0 || (size_t)len >= cap) {
+		errno = saved;
+		return -1;
+	}
+	while (len && isspace((unsigned char)buf[len - 1]))
+		len--;
+	buf[len] = '\0';
+	return len;
+}
+
+int dev_write(const char *path, const char *text)
+{
+	int fd = dev_open(path, O_WRONLY), saved;
+	ssize_t put;
+
+	if (fd < 0)
+		return -1;
+	put = write(fd, text, strlen(text));
+	saved = put < 0 ? errno : EIO;
+	close(fd);
+	if (put == (ssize_t)strlen(text))
+		return 0;
+	errno = saved;
+	return -1;
+}
+
+int dev_open(const char *path, int flags)
+{
+	return open(path, flags | O_CLOEXEC);
+}
+
+int dev_ioctl(int fd, unsigned long request, void *arg)
+{
+	return ioctl(fd, request, arg);
+}
+
+ssize_t dev_pread(int fd, void *buf, size_t len, off_t off)
+{
+	return pread(fd, buf, len, off);
+}
+
+bool dev_exists(const char *path)
+{
+	return !access(path, F_OK);
+}
+
+static int not_hidden(const struct dirent *d)
+{
+	return d->d_name[0] != '.';
+}
+
+/* One block: the pointers, then the names. */
+int dev_list(const char *dir, char ***names, size_t *n)
+{
+	struct dirent **found;
+	int count = scandir(dir, &found, not_hidden, alphasort);
+	size_t bytes = 1;
+	char **v, *at;
+
+	if (count < 0)
+		return -1;
+	*n = (size_t)count;
+	for (size_t i = 0; i < *n; i++)
+		bytes += sizeof(*v) + strlen(found[i]->d_name) + 1;
+	v = malloc(bytes);
+	at = v ? (char *)(v + *n) : NULL;
+	for (size_t i = 0; i < *n; i++) {
+		if (v) {
+			v[i] = at;
+			at = stpcpy(at, found[i]->d_name) + 1;
+		}
+		free(found[i]);
+	}
+	free(found);
+	*names = v;
+	return v ? 0 : -1;
+}
+
+void dev_list_free(char **names, size_t n)
+{
+	(void)n;
+	free(names);
+}
+
+const char *dev_state_dir(void)
+{
+	return geteuid() ? NULL : "/run/mmtrend";
+}
+
+size_t dev_page_bytes(void)
+{
+	return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+int64_t dev_now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+int dev_mincore(void *addr, size_t len, unsigned char *vec)
+{
+	return mincore(addr, len, vec);
+}
+
+int dev_madvise(void *addr, size_t len, int advice)
+{
+	return madvise(addr, len, advice);
+}
+
+ssize_t dev_vm_readv(pid_t pid, const struct iovec *local, unsigned long nlocal,
+		     const struct iovec *remote, unsigned long nremote)
+{
+	return process_vm_readv(pid, local, nlocal, remote, nremote, 0);
+}
+
+void dev_touch(void *addr, size_t len, size_t base_page_bytes)
+{
+	volatile unsigned char *p = addr;
+
+	for (size_t off = 0; off < len; off += base_page_bytes)
+		p[off] = 1;
+}
+
+int64_t dev_vmstat(const char *name)
+{
+	char text[VMSTAT_MAX], key[80];
+	const char *at;
+
+	(void)dev_write("/proc/sys/vm/stat_refresh", "1");
+	text[0] = '\n';
+	if (dev_read("/proc/vmstat", text + 1, sizeof(text) - 1) < 0)
+		return RECORD_NULL;
+	snprintf(key, sizeof(key), "\n%s ", name);
+	at = strstr(text, key);
+	return at ? strtoll(at + strlen(key), NULL, 10) : RECORD_NULL;
+}
