@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef SERVER_STORE_H
+#define SERVER_STORE_H
+/*
+ * Rows in and out: with migrate.c the only code that knows SQLite.
+ *
+ * One writer thread owns the only writing connection: it takes up to 64 jobs
+ * into one transaction, a savepoint each, and answers after COMMIT returned.
+ * It alone checkpoints. Readers are a pool of 4 read-only connections, held
+ * for the query only. Every function here may be called from any thread and
+ * may wait.
+ *
+ * Results are structs that the caller frees with the function named beside
+ * them; freeing a zeroed struct is allowed, and on failure they are zeroed.
+ * Where an enum store_answer comes back from a look-up, found is STORE_SAME.
+ * Functions that return int: 0, or -1 with @e.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../common/buf.h"
+#include "../common/err.h"
+#include "../common/record.h"
+
+#define FILE_MAX_BODY	(1u << 20)	/* a kernel config, raw bytes */
+#define STORE_KEY	41		/* a kernel's key: build id, or v-<16 hex> */
+
+struct store;
+
+/* Open or create, migrate, start the writer. -> NULL with @e: locked by
+ * another process, not ours, newer than this program, unreadable. */
+struct store *store_open(const char *path, struct err *e);
+/* Answer what is queued, checkpoint, close. */
+void store_close(struct store *s);
+
+enum store_answer {
+	STORE_NEW,	/* 201 */
+	STORE_SAME,	/* 200: this very body is there already; a look-up found it */
+	STORE_CONFLICT,	/* 422: this id with another body, or a metric that
+			 * contradicts its series; @e says which */
+	STORE_BUSY,	/* 503: queue or disk full, I/O error; nothing was kept */
+	STORE_MISSING,	/* 404 */
+	STORE_ERROR,	/* 500; @e is for the log, not for a client */
+};
+
+/*
+ * Keep a run, all or nothing. @body is the document as it was posted; it is
+ * stored compressed. Packing, hashing and compressing happen on the caller's
+ * thread. @want_config: the kernel config of this hash is not here yet.
+ */
+enum store_answer store_put_run(struct store *s, const struct record *r,
+				const void *body, size_t len,
+				bool *want_config, struct err *e);
+/* The body as posted. */
+enum store_answer store_get_run(struct store *s, const char *uuid,
+				struct buf *body, struct err *e);
+
+/* Content by its SHA-256 (64 lower-case hex). put checks that it matches. */
+enum store_answer store_put_file(struct store *s, const char *sha256,
+				 const void *body, size_t len, struct err *e);
+enum store_answer store_get_file(struct store *s, const char *sha256,
+				 struct buf *body, struct err *e);
+
+/* Raised by each commit that touches this host (NULL: any host). Kept in
+ * memory and in the file; never goes back. Cheap: no query. */
+uint64_t store_generation(struct store *s, const char *host);
+
+/* --- what views read ----------------------------------------------------- */
+
+struct store_kernel {
+	int64_t id;
+	char key[STORE_KEY];	/* how URLs name it */
+	char *release, *version;
+	char *commit, *tree;	/* NULL: not known */
+	char *build_id, *config_sha256, *compiler;
+	int64_t commit_proven;	/* 1: -gSHA in the version string or the build's record */
+	char *first_posted;	/* "2026-11-30T11:04:56Z": arrival of its first run */
+	int64_t runs, hosts;	/* 0 in a trend and in pairs: not counted there */
+};
+struct store_kernels { struct store_kernel *v; size_t n; };
+
+/* Kernels in the order of history.h, the newest @limit (0: all), newest last.
+ * @host NULL: all hosts; else those that ran on it, with the runs there. */
+int store_kernels(struct store *s, const char *host, size_t limit,
+		  struct store_kernels *out, struct err *e);
+/* By key, commit or a prefix of either (at least 8 characters). STORE_MISSING;
+ * STORE_CONFLICT if the prefix fits several (@e names two). */
+enum store_answer store_find_kernel(struct store *s, const char *key,
+				    struct store_kernel *out, struct err *e);
+void store_kernel_free(struct store_kernel *k);
+void store_kernels_free(struct store_kernels *k);
+
+struct store_host {
+	char *label, *cpu, *arch, *hypervisor;
+	char *epoch;		/* newest epoch: 12 hex digits */
+	int64_t epochs, cpus, ram_bytes, base_page_bytes, pmd_bytes;
+	int64_t runs, kernels;
+	char *first_posted, *last_posted;
+	char *last_kernel;	/* key */
+};
+struct store_hosts { struct store_host *v; size_t n; };
+int store_hosts(struct store *s, struct store_hosts *out, struct err *e);
+void store_hosts_free(struct store_hosts *h);
+
+/* What there is to draw: one row per (host, bench, metric, params). */
+struct store_chart {
+	char *host, *bench, *metric, *unit, *params;
+	int64_t sizes, points;	/* folio sizes; kernels with an ok figure (the
+				 * most that one size has) */
+	char *last_posted;
+};
+struct store_charts { struct store_chart *v; size_t n; };
+int store_charts(struct store *s, const char *host /* NULL: all */,
+		 struct store_charts *out, struct err *e);
+void store_charts_free(struct store_charts *c);
+
+/* One kernel of one series: runs of one boot pooled, boots averaged in logs. */
+struct store_point {
+	int64_t value;		/* RECORD_NULL: no figure. Of the runs with @status
+				 * only: with RECORD_INVALID draw it apart */
+	int64_t spread;		/* 1.4826 MAD of all launch values */
+	uint32_t n, boots;	/* launches, boots behind it */
+	enum record_status status;	/* the best among its runs */
+	char *reason;		/* first reason if not ok; NULL */
+};
+
+/*
+ * All folio sizes of one metric on one host, over kernels: one chart.
+ * points[s * nkernels + k]; a point without runs has n == 0, status RECORD_OK
+ * and value RECORD_NULL.
+ */
+struct store_series {
+	int64_t folio_bytes, base_page_bytes, pmd_bytes;
+	char epoch[13];		/* 12 hex digits of the host epoch */
+};
+struct store_trend {
+	char *host, *bench, *metric, *unit, *params, *same_as;
+	int64_t rev, quantum, ops;
+	enum record_better better;
+	size_t nkernels, nseries;
+	size_t older;		/* kernels left out by @last */
+	struct store_kernel *kernels;	/* in history order, newest last */
+	struct store_series *series;	/* by epoch (oldest first), then size */
+	struct store_point *points;
+};
+struct store_trend_query {
+	const char *host, *bench;
+	const char *metric;	/* NULL: the bench's first */
+	const char *params;	/* canonical; NULL: those of the newest run */
+	int64_t folio_bytes;	/* 0: all */
+	size_t last;		/* newest kernels only; 0: all */
+};
+/* STORE_MISSING with @e naming the field that matches nothing. */
+enum store_answer store_trend(struct store *s, const struct store_trend_query *q,
+			      struct store_trend *out, struct err *e);
+void store_trend_free(struct store_trend *t);
+
+/* Two kernels on one host: every series that either has. */
+struct store_pair {
+	char *bench, *metric, *unit, *params;
+	enum record_better better;
+	int64_t rev, quantum, ops, folio_bytes, base_page_bytes, pmd_bytes;
+	char epoch[13];
+	struct store_point a, b;
+};
+struct store_pairs {
+	struct store_kernel a, b;
+	struct store_pair *v; size_t n;
+};
+/* @bench NULL: all. */
+enum store_answer store_compare(struct store *s, const char *host,
+				const char *a, const char *b, const char *bench,
+				struct store_pairs *out, struct err *e);
+void store_pairs_free(struct store_pairs *p);
+
+struct store_stats {
+	int64_t runs, hosts, kernels, series, bytes;
+	uint64_t committed, batches, queue;	/* jobs kept; transactions; waiting */
+	uint64_t retried;	/* jobs answered STORE_BUSY */
+};
+int store_stats(struct store *s, struct store_stats *out, struct err *e);
+
+#endif
