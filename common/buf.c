@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A growing byte string, and the four ways to quote text into one. */
-#include <inttypes.h>
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,21 +8,18 @@
 
 #include "buf.h"
 
-#define BUF_FIRST 256	/* bytes of the first allocation */
+#define BUF_FIRST 256	/* bytes of the first allocation, at least */
 
-/* Room for @len more bytes and the NUL. */
+/* Room for @len more bytes and the NUL; doubled, so that growing is rare. */
 static bool grow(struct buf *b, size_t len)
 {
-	size_t cap = b->cap ? b->cap : BUF_FIRST;
-	char *s;
+	size_t cap = 2 * (b->len + len) + BUF_FIRST;
+	char *s = NULL;
 
-	if (b->failed)
-		return false;
-	if (len < b->cap - b->len)
+	if (!b->failed && len < b->cap - b->len)
 		return true;
-	while (cap - b->len <= len && cap <= SIZE_MAX / 2)
-		cap *= 2;
-	s = cap - b->len > len ? realloc(b->s, cap) : NULL;
+	if (!b->failed && len < SIZE_MAX / 4)
+		s = realloc(b->s, cap);
 	if (!s) {
 		b->failed = true;
 		return false;
@@ -86,32 +83,25 @@ void buf_printf(struct buf *b, const char *fmt, ...)
 
 void buf_json(struct buf *b, const char *s)
 {
-	static const char named[] = "\"\\\b\f\n\r\t", letter[] = "\"\\bfnrt";
-	const char *from = s, *hit;
+	static const char *const escape[256] = {
+		['"'] = "\\\"", ['\\'] = "\\\\", ['\b'] = "\\b",
+		['\f'] = "\\f", ['\n'] = "\\n", ['\r'] = "\\r", ['\t'] = "\\t",
+	};
 
-	if (!s) {
-		buf_str(b, "null");
-		return;
-	}
-	buf_char(b, '"');
-	for (; *s; s++) {
-		bool slash = *s == '/' && s > from && s[-1] == '<';
-		bool quote = *s == '"' || *s == '\\';
+	buf_str(b, s ? "\"" : "null");
+	for (const char *p = s; p && *p; p++) {
+		unsigned char c = (unsigned char)*p;
 
-		if ((unsigned char)*s >= ' ' && !quote && !slash)
-			continue;
-		buf_add(b, from, (size_t)(s - from));
-		hit = strchr(named, *s);
-		if (hit)
-			buf_printf(b, "\\%c", letter[hit - named]);
-		else if (slash)
+		if (escape[c])
+			buf_str(b, escape[c]);
+		else if (c < ' ')
+			buf_printf(b, "\\u%04x", c);
+		else if (c == '/' && p > s && p[-1] == '<')
 			buf_str(b, "\\/");
 		else
-			buf_printf(b, "\\u%04x", (unsigned char)*s);
-		from = s + 1;
+			buf_char(b, *p);
 	}
-	buf_add(b, from, (size_t)(s - from));
-	buf_char(b, '"');
+	buf_str(b, s ? "\"" : "");
 }
 
 void buf_html(struct buf *b, const char *s)
@@ -131,16 +121,11 @@ void buf_html(struct buf *b, const char *s)
 	}
 }
 
-static bool unreserved(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-	       (c >= '0' && c <= '9') || (c && strchr("-._~", c));
-}
-
 void buf_url(struct buf *b, const char *s)
 {
 	for (; s && *s; s++) {
-		if (unreserved(*s))
+		if ((isalnum((unsigned char)*s) && isascii(*s)) ||
+		    strchr("-._~", *s))
 			buf_char(b, *s);
 		else
 			buf_printf(b, "%%%02X", (unsigned char)*s);
@@ -149,19 +134,15 @@ void buf_url(struct buf *b, const char *s)
 
 void buf_csv(struct buf *b, const char *s)
 {
-	if (!s)
-		return;
-	if (!s[strcspn(s, ",\"\r\n")]) {
-		buf_str(b, s);
-		return;
-	}
-	buf_char(b, '"');
-	for (; *s; s++) {
+	const char *mark = s && s[strcspn(s, ",\"\r\n")] ? "\"" : "";
+
+	buf_str(b, mark);
+	for (; s && *s; s++) {
+		buf_char(b, *s);
 		if (*s == '"')
 			buf_char(b, '"');
-		buf_char(b, *s);
 	}
-	buf_char(b, '"');
+	buf_str(b, mark);
 }
 
 void buf_reset(struct buf *b, size_t len)

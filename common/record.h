@@ -3,7 +3,7 @@
 #define COMMON_RECORD_H
 /*
  * The run document (schema "mmtrend.run/1"): what one `mmtrend run` measured,
- * on the wire and on disk. record.c holds the one field table from which the
+ * on the wire and on disk. record.def holds the one field table from which the
  * parser, the writer and schema/run.schema.json are made.
  *
  * Durations are whole nanoseconds, sizes bytes. A fact that could not be read
@@ -67,7 +67,7 @@ struct record_metric {
 struct record_bench {
 	char *name;		/* "gup.pin_longterm" */
 	int64_t rev;		/* raised when figures stop being comparable */
-	char *same_as;		/* the well-known command that measures the same; optional, may be null */
+	char *same_as;		/* well-known command for the same, or null */
 	struct record_param *params; size_t nparams;
 	struct record_metric *metrics; size_t nmetrics;
 };
@@ -181,22 +181,22 @@ int record_unread(struct record *r, const char *path, const char *reason);
 /*
  * Parse and validate. NULL with @e set: "line 3, column 7: ..." for syntax,
  * else the JSON path: "/cells/3/folio_bytes: expected a power of two >= 1, got
- * \"x\"". Unknown and doubled keys, control and bidi characters in text, caps,
- * a cell of an unlisted bench, two cells of one bench and size, samples of an
- * unlisted metric, missing reasons: all refused.
+ * \"x\"". Unknown and doubled keys, control, bidi and invisible characters in
+ * text, caps, a cell of an unlisted bench, two cells of one bench and size,
+ * samples of an unlisted metric, missing reasons: all refused. After a NULL
+ * errno is ENOMEM if memory was short, which says nothing of the document;
+ * any other value means that the document is wrong.
  */
 struct record *record_parse(const char *json, size_t len, struct err *e);
 
 /* Write the document as JSON, ending in a newline. Pretty: one field a line,
- * samples on one line. -1 with @e if the record breaks its own schema. */
+ * samples on one line. -1 with @e and nothing written if record_parse() would
+ * not take it, or for want of memory; errno as there. */
 int record_write(const struct record *r, struct buf *out, struct err *e);
 
-/* Write run.schema.json (JSON Schema 2020-12), made from the field table. */
-void record_schema(struct buf *out);
-
-/* NULL if the document has no such bench / metric. */
-const struct record_bench *record_bench(const struct record *r, const char *name);
-const struct record_metric *record_metric(const struct record_bench *b, const char *name);
+/* NULL if the document has no such bench. */
+const struct record_bench *record_bench(const struct record *r,
+					const char *name);
 const char *record_status_name(enum record_status s);
 /* Parameters in canonical form, sorted by name: "memory_bytes=268435456&write=0".
  * The same benchmark with the same text is the same series. */

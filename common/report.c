@@ -2,7 +2,6 @@
 /* Text that survives a mail: figures, paragraphs, tables. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "record.h"
@@ -53,16 +52,6 @@ const char *report_number(int64_t value, struct report_unit u,
 	return out;
 }
 
-const char *report_value(int64_t value, struct report_unit u,
-			 char out[REPORT_VALUE])
-{
-	size_t len = strlen(report_number(value, u, out));
-
-	if (value != RECORD_NULL)
-		snprintf(out + len, REPORT_VALUE - len, " %s", u.name);
-	return out;
-}
-
 const char *report_percent(int64_t before, int64_t after,
 			   char out[REPORT_VALUE])
 {
@@ -83,26 +72,6 @@ const char *report_percent(int64_t before, int64_t after,
 
 /* --- wrapping ------------------------------------------------------------- */
 
-static bool inside_utf8(char c)
-{
-	return ((unsigned char)c & 0xc0) == 0x80;
-}
-
-/* A copy in printable ASCII, one '?' for each other character, that keeps '\n';
- * the caller frees it. NULL: no memory. */
-static char *ascii(const char *s)
-{
-	char *copy = calloc(strlen(s) + 1, 1), *to = copy;
-
-	for (; copy && *s; s++) {
-		if (inside_utf8(*s))
-			continue;
-		*to++ = *s == '\t' ? ' ' :
-			*s == '\n' || (*s >= ' ' && *s <= '~') ? *s : '?';
-	}
-	return copy;
-}
-
 /* Length of the next line of *@s within @width; *@s moves behind it. */
 static size_t next_line(const char **s, size_t width)
 {
@@ -120,31 +89,29 @@ static size_t next_line(const char **s, size_t width)
 	return line;
 }
 
-static void end_line(struct buf *b)
+/* End the line that began at @from: only printable ASCII, no blank at its end;
+ * bytes stay columns. */
+static void end_line(struct buf *b, size_t from)
 {
-	while (b->len && b->s[b->len - 1] == ' ')
+	for (size_t i = from; i < b->len; i++)
+		if (b->s[i] < ' ' || b->s[i] > '~')
+			b->s[i] = b->s[i] == '\t' ? ' ' : '?';
+	while (b->len > from && b->s[b->len - 1] == ' ')
 		buf_reset(b, b->len - 1);
 	buf_char(b, '\n');
 }
 
 void report_text(struct buf *b, const char *text)
 {
-	char *copy = ascii(text);
-	const char *rest = copy, *from = copy;
-
-	if (!copy) {
-		b->failed = true;
-		return;
-	}
 	do {
-		size_t len = next_line(&rest, REPORT_WIDTH - strlen(INDENT));
+		size_t from = b->len;
+		const char *line = text;
+		size_t len = next_line(&text, REPORT_WIDTH - strlen(INDENT));
 
 		buf_str(b, INDENT);
-		buf_add(b, from, len);
-		end_line(b);
-		from = rest;
-	} while (*rest);
-	free(copy);
+		buf_add(b, line, len);
+		end_line(b, from);
+	} while (*text);
 }
 
 /* --- tables --------------------------------------------------------------- */
@@ -155,31 +122,27 @@ struct table {
 	size_t width[REPORT_MAX_COLS];
 };
 
-/* Longest line of a text, as it will be shown. */
+/* Longest line of a text. */
 static size_t text_width(const char *s)
 {
-	size_t longest = 0, len = 0;
+	size_t longest = 0, len;
 
-	for (; *s; s++) {
-		len = *s == '\n' ? 0 : len + !inside_utf8(*s);
+	for (; *s; s += len + (s[len] == '\n')) {
+		len = strcspn(s, "\n");
 		longest = len > longest ? len : longest;
 	}
 	return longest;
 }
 
-/* The text column that gives way: the last one, else the widest. */
-static size_t *narrowest_loss(struct table *t)
+/* The text column that gives way. */
+static size_t *widest_text(struct table *t)
 {
 	size_t *widest = NULL;
 
-	for (size_t i = t->ncols; i-- > 0; ) {
-		if (t->cols[i].right || t->width[i] <= LEAST_WIDTH)
-			continue;
-		if (i == t->ncols - 1 && t->width[i] / 2 > LEAST_WIDTH)
-			return &t->width[i];
-		if (!widest || t->width[i] > *widest)
+	for (size_t i = 0; i < t->ncols; i++)
+		if (!t->cols[i].right && t->width[i] > LEAST_WIDTH &&
+		    (!widest || t->width[i] >= *widest))
 			widest = &t->width[i];
-	}
 	return widest;
 }
 
@@ -197,7 +160,7 @@ static void fit(struct table *t, const char *const *cells, size_t nrows)
 		}
 		total += t->width[c];
 	}
-	while (total > REPORT_WIDTH && (w = narrowest_loss(t))) {
+	while (total > REPORT_WIDTH && (w = widest_text(t))) {
 		--*w;
 		total--;
 	}
@@ -206,6 +169,7 @@ static void fit(struct table *t, const char *const *cells, size_t nrows)
 /* One line of each cell of a row; true if a cell has more. */
 static bool row_line(struct buf *b, const struct table *t, const char **rest)
 {
+	size_t begin = b->len;
 	bool more = false;
 
 	for (size_t c = 0; c < t->ncols; c++) {
@@ -217,26 +181,18 @@ static bool row_line(struct buf *b, const struct table *t, const char **rest)
 			   t->cols[c].right ? width : -width, len, from);
 		more |= *rest[c] != '\0';
 	}
-	end_line(b);
+	end_line(b, begin);
 	return more;
 }
 
 static void row(struct buf *b, const struct table *t, const char *const *cells)
 {
-	char *copy[REPORT_MAX_COLS];
 	const char *rest[REPORT_MAX_COLS];
 
-	for (size_t c = 0; c < t->ncols; c++) {
-		rest[c] = copy[c] = ascii(cells[c] ? cells[c] : "-");
-		if (!copy[c]) {
-			b->failed = true;
-			rest[c] = "";
-		}
-	}
+	for (size_t c = 0; c < t->ncols; c++)
+		rest[c] = cells[c] ? cells[c] : "-";
 	while (row_line(b, t, rest))
 		;
-	for (size_t c = 0; c < t->ncols; c++)
-		free(copy[c]);
 }
 
 void report_table(struct buf *b, const struct report_col *cols, size_t ncols,
@@ -244,6 +200,7 @@ void report_table(struct buf *b, const struct report_col *cols, size_t ncols,
 {
 	struct table t = { cols, ncols, { 0 } };
 	const char *heads[REPORT_MAX_COLS] = { NULL };
+	size_t begin;
 
 	if (!ncols || ncols > REPORT_MAX_COLS)
 		return;
@@ -251,12 +208,13 @@ void report_table(struct buf *b, const struct report_col *cols, size_t ncols,
 	for (size_t c = 0; c < t.ncols; c++)
 		heads[c] = cols[c].head;
 	row(b, &t, heads);
+	begin = b->len;
 	for (size_t c = 0; c < t.ncols; c++) {
 		buf_printf(b, "%*s", c ? GAP : (int)strlen(INDENT), "");
 		for (size_t i = 0; i < t.width[c]; i++)
 			buf_char(b, '-');
 	}
-	end_line(b);
+	end_line(b, begin);
 	for (size_t r = 0; r < nrows; r++)
 		row(b, &t, cells + r * ncols);
 }

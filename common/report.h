@@ -31,16 +31,13 @@ struct report_unit report_unit(int64_t largest, const char *unit);
  * significant digits, at most three decimals. Without the unit's name. */
 const char *report_number(int64_t value, struct report_unit u,
 			  char out[REPORT_VALUE]);
-/* As above with the unit: "3105 us". */
-const char *report_value(int64_t value, struct report_unit u,
-			 char out[REPORT_VALUE]);
 /* (after - before) / before: "+1.1%", "-86.6%"; "-" if either is null or
  * before is 0. From raw values, never from shown ones. */
 const char *report_percent(int64_t before, int64_t after,
 			   char out[REPORT_VALUE]);
 
 /* A paragraph, wrapped at REPORT_WIDTH and indented by two (a long word is
- * broken). Text outside ASCII is shown as '?'. */
+ * broken). Each byte outside ASCII is shown as '?'. */
 void report_text(struct buf *b, const char *text);
 
 struct report_col {
@@ -49,9 +46,9 @@ struct report_col {
 };
 /*
  * A table: header, a rule of dashes, rows. @cells is nrows x ncols, row by
- * row, NULL shown as "-". Columns are as wide as their longest cell; the last
- * one takes what is left and wraps; a table that cannot fit 72 columns breaks
- * its widest left-aligned column, never a figure.
+ * row, NULL shown as "-". Columns are as wide as their longest cell; a table
+ * that cannot fit 72 columns wraps its widest left-aligned column, never a
+ * figure.
  */
 void report_table(struct buf *b, const struct report_col *cols, size_t ncols,
 		  const char *const *cells, size_t nrows);

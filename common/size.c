@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Folio and memory sizes: bytes <-> text. */
 #include <ctype.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -12,17 +14,15 @@ static const char letters[] = "kmgt";	/* letters[i] means << 10 * (i + 1) */
 
 int size_parse(const char *text, uint64_t *bytes)
 {
-	uint64_t v = 0;
-	const char *p = text, *hit;
+	const char *hit;
 	unsigned shift = 0;
+	uint64_t v;
+	char *p;
 
-	for (; isdigit((unsigned char)*p); p++) {
-		uint64_t digit = (uint64_t)(*p - '0');
-
-		if (v > (UINT64_MAX - digit) / 10)
-			return -1;
-		v = v * 10 + digit;
-	}
+	if (!isdigit((unsigned char)*text))
+		return -1;
+	errno = 0;
+	v = strtoull(text, &p, 10);
 	hit = *p ? strchr(letters, tolower((unsigned char)*p)) : NULL;
 	if (hit) {
 		shift = 10 * (unsigned)(hit - letters + 1);
@@ -30,7 +30,7 @@ int size_parse(const char *text, uint64_t *bytes)
 	}
 	if (!strcasecmp(p, "b") || (hit && !strcasecmp(p, "ib")))
 		p += strlen(p);
-	if (*p || !v || v > UINT64_MAX >> shift)
+	if (*p || errno || !v || v > UINT64_MAX >> shift)
 		return -1;
 	*bytes = v << shift;
 	return 0;
@@ -40,15 +40,12 @@ const char *size_text(uint64_t bytes, char out[SIZE_TEXT])
 {
 	size_t i = 0;
 
-	while (i < sizeof(letters) - 1 && bytes && bytes % 1024 == 0) {
+	while (i < strlen(letters) && bytes && bytes % 1024 == 0) {
 		bytes /= 1024;
 		i++;
 	}
-	if (i)
-		snprintf(out, SIZE_TEXT, "%" PRIu64 "%c", bytes,
-			 letters[i - 1]);
-	else
-		snprintf(out, SIZE_TEXT, "%" PRIu64, bytes);
+	snprintf(out, SIZE_TEXT, "%" PRIu64 "%.*s", bytes, i > 0,
+		 letters + i - (i > 0));
 	return out;
 }
 

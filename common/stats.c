@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* From iterations to a launch's value, from launch values to a run's. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,59 +15,27 @@ static int ascending(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* y - x for x <= y: no difference of two int64 overflows here. */
-static uint64_t distance(int64_t x, int64_t y)
-{
-	return (uint64_t)y - (uint64_t)x;
-}
-
 int64_t stats_median(int64_t *v, size_t n)
 {
-	uint64_t gap;
+	int64_t low, gap;
 
 	qsort(v, n, sizeof(*v), ascending);
-	if (n % 2)
-		return v[n / 2];
-	gap = distance(v[n / 2 - 1], v[n / 2]);
-	return (int64_t)((uint64_t)v[n / 2 - 1] + gap / 2 + gap % 2);
-}
-
-/* 1.4826 x @mad to nearest, in integers; at most INT64_MAX. */
-static int64_t normal_sd(uint64_t mad)
-{
-	uint64_t whole = mad / 10000, part = mad % 10000;
-
-	if (whole >= INT64_MAX / 14826)
-		return INT64_MAX;
-	return (int64_t)(whole * 14826 + (part * 14826 + 5000) / 10000);
+	low = v[(n - 1) / 2];
+	gap = v[n / 2] - low;
+	return low + gap / 2 + gap % 2;
 }
 
 int64_t stats_spread(int64_t *v, size_t n)
 {
-	uint64_t before = 0, dev = 0;
 	int64_t mid;
-	size_t lo, hi;
 
 	if (n < 2)
 		return 0;
 	mid = stats_median(v, n);
-	/*
-	 * v is sorted now, so deviations grow from its middle outwards: take
-	 * them in order, alternately from both sides, up to the middle one.
-	 */
-	for (hi = 0; hi < n && v[hi] < mid; hi++)
-		;
-	for (lo = hi; lo + (n - hi) > n - n / 2 - 1; ) {
-		before = dev;
-		if (hi < n && (!lo || distance(mid, v[hi]) <=
-				      distance(v[lo - 1], mid)))
-			dev = distance(mid, v[hi++]);
-		else
-			dev = distance(v[--lo], mid);
-	}
-	if (n % 2 == 0)
-		dev = before + (dev - before + 1) / 2;
-	return normal_sd(dev);
+	for (size_t i = 0; i < n; i++)
+		v[i] = v[i] < mid ? mid - v[i] : v[i] - mid;
+	/* At most half of int64: it fits. */
+	return llroundl(1.4826L * (long double)stats_median(v, n));
 }
 
 int64_t stats_launch_value(const int64_t *iterations, size_t n,
@@ -78,14 +47,10 @@ int64_t stats_launch_value(const int64_t *iterations, size_t n,
 	if (!n)
 		return RECORD_NULL;
 	n -= skip;
-	if (n > RECORD_MAX_ITERATIONS)
-		n = RECORD_MAX_ITERATIONS;
 	memcpy(v, iterations + skip, n * sizeof(*v));
 	if (reduce == RECORD_MEDIAN)
 		return stats_median(v, n);
-	for (size_t i = 1; i < n; i++)
-		if (v[i] < v[0])
-			v[0] = v[i];
+	qsort(v, n, sizeof(*v), ascending);
 	return v[0];
 }
 

@@ -13,12 +13,15 @@
 
 #include "record.h"
 
-/* Median of @v; sorts it in place. An even count gives the mean of the two in
- * the middle, rounded to nearest. @n must be at least 1. */
+/*
+ * Values are samples: >= 0. Median of @v; sorts it in place. An even count
+ * gives the mean of the two in the middle, rounded to nearest. @n must be at
+ * least 1.
+ */
 int64_t stats_median(int64_t *v, size_t n);
 
 /* 1.4826 x median absolute deviation from the median, rounded to nearest; 0
- * for n < 2. Sorts @v in place. */
+ * for n < 2. @v is used up. */
 int64_t stats_spread(int64_t *v, size_t n);
 
 /* A launch's value. "median": of the iterations without the first one if there
