@@ -28,17 +28,13 @@ const struct bench *bench_match(const char *name, size_t i)
 	return NULL;
 }
 
-uint64_t bench_passes(const struct bench *b, const struct bench_params *p)
+size_t bench_nmetrics(const struct bench *b, const struct bench_params *p)
 {
-	if (!p->memory_bytes || b->burst_bytes < p->memory_bytes)
-		return 1;
-	return b->burst_bytes / p->memory_bytes;
+	return b->metrics_used ? b->metrics_used(p) : b->nmetrics;
 }
 
 int64_t bench_ops(const struct bench *b, const struct bench_params *p,
 		  const struct mthp *m)
 {
-	if (b->ops)
-		return b->ops(p);
-	return (int64_t)(bench_passes(b, p) * (p->memory_bytes / m->base_bytes));
+	return b->ops ? b->ops(p) : (int64_t)(p->memory_bytes / m->base_bytes);
 }

@@ -6,12 +6,19 @@
  * (or a few that share a loop); one line in benches.def names it. That is all:
  * `list`, `run`, help, the document and the server need to be told nothing.
  *
- * run.c forks one process per launch and calls, in it:
+ * launch.c forks one process per launch and calls, in it:
  *     region_map()    if sized
  *     setup()         open, allocate; not timed
- *     iterate() x I   one timed burst each, under 0.9 s (RT throttling)
+ *     iterate()       one pass; repeated, see below
  *     teardown()
  * and in the parent, once per run, before any of that, can_run().
+ *
+ * A sample is the time of one pass. Iteration 0 is a single pass and is kept
+ * apart from a launch's value. From the one before follows how many passes make
+ * a burst of at least 1 ms (and at most 0.5 s: RT throttling): a later sample
+ * is the mean of a burst's passes. So a figure is always that of one pass over
+ * the memory, as the mails give it, whatever the folio size. Where the clock
+ * counts instructions each sample is one pass.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,8 +29,8 @@
 #include "mthp.h"
 #include "region.h"
 
-#define BENCH_MAX_METRICS 4
-#define BENCH_MAX_MEMORY (16ull << 30)	/* keeps a burst under 0.9 s */
+#define BENCH_MAX_METRICS 16
+#define BENCH_MAX_MEMORY (16ull << 30)	/* keeps a pass under 0.9 s */
 
 struct bench_metric {
 	const char *name, *unit;	/* "get_ns", "ns" */
@@ -31,11 +38,15 @@ struct bench_metric {
 	enum record_better better;
 };
 
-/* What the user asked, or the bench's defaults. The document gets those that
- * are not 0, by the table in run.c. */
+/* What the user asked, or the bench's defaults (0: the bench does not have
+ * it). The document gets those that are not 0, by the table in plan.c. */
 struct bench_params {
 	uint64_t memory_bytes;
-	/* further parameters of the gup and pfnmap families come here */
+	uint64_t pages_per_call;	/* gup: base pages an ioctl */
+	uint64_t write;			/* gup: 1: FOLL_WRITE */
+	uint64_t shared;		/* gup: 1: MAP_SHARED memory */
+	uint64_t hugetlb;		/* gup: 1: MAP_HUGETLB memory */
+	uint64_t stride_bytes;		/* latency: between loads */
 };
 
 /* One launch, in its own process. */
@@ -44,7 +55,6 @@ struct launch {
 	const struct bench_params *params;
 	const struct mthp *mthp;
 	uint64_t folio_bytes;
-	uint64_t passes;		/* over the region, in one burst */
 	struct region region;
 	void *priv;			/* setup() to teardown() */
 	int64_t pinned;			/* pages a pass pinned, counted; or null */
@@ -61,17 +71,18 @@ struct bench {
 	unsigned launches, iterations;	/* defaults */
 	const struct bench_metric *metrics;
 	size_t nmetrics;
-	/* A burst walks the region in passes until this much is walked: one
-	 * number for all folio sizes, since ops belongs to the metric. */
-	uint64_t burst_bytes;
-	/* Operations in one sample. NULL: the pages of all passes. */
+	/* How many of @metrics these parameters give. NULL: all. */
+	size_t (*metrics_used)(const struct bench_params *);
+	/* Operations in one pass. NULL: the base pages of the memory. */
 	int64_t (*ops)(const struct bench_params *);
 	/* 0: can run here. -1: @e holds the exact reason and the cure; it becomes
 	 * a stored skip. NULL: always can. */
 	int (*can_run)(const struct bench_params *, struct err *e);
-	int (*setup)(struct launch *l, struct err *e);	/* NULL: nothing to do */
-	/* Fill one sample per metric. A burst of less work than asked is -1 with
-	 * @e (the cell becomes invalid), never a small figure. */
+	/* 1 with @e: this kernel lacks what the cell needs, a skip. -1 with @e: it
+	 * should have worked. NULL: nothing to do. */
+	int (*setup)(struct launch *l, struct err *e);
+	/* One pass: fill its time (or count) for each metric. Less work than asked
+	 * is -1 with @e (the cell becomes invalid), never a small figure. */
 	int (*iterate)(struct launch *l, int64_t *samples, struct err *e);
 	void (*teardown)(struct launch *l);		/* NULL: nothing to do */
 };
@@ -84,9 +95,9 @@ extern const size_t bench_count;
  * call with @i from 0 until NULL. */
 const struct bench *bench_match(const char *name, size_t i);
 
-/* Passes over the region in one burst: a constant of a series. */
-uint64_t bench_passes(const struct bench *b, const struct bench_params *p);
-/* Operations in one sample. */
+/* Metrics that these parameters give. */
+size_t bench_nmetrics(const struct bench *b, const struct bench_params *p);
+/* Operations in one pass. */
 int64_t bench_ops(const struct bench *b, const struct bench_params *p,
 		  const struct mthp *m);
 

@@ -6,11 +6,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -81,37 +83,17 @@ static int not_hidden(const struct dirent *d)
 	return d->d_name[0] != '.';
 }
 
-/* One block: the pointers, then the names. */
-int dev_list(const char *dir, char ***names, size_t *n)
+int dev_list(const char *dir, struct dirent ***list)
 {
-	struct dirent **found;
-	int count = scandir(dir, &found, not_hidden, alphasort);
-	size_t bytes = 1;
-	char **v, *at;
-
-	if (count < 0)
-		return -1;
-	*n = (size_t)count;
-	for (size_t i = 0; i < *n; i++)
-		bytes += sizeof(*v) + strlen(found[i]->d_name) + 1;
-	v = malloc(bytes);
-	at = v ? (char *)(v + *n) : NULL;
-	for (size_t i = 0; i < *n; i++) {
-		if (v) {
-			v[i] = at;
-			at = stpcpy(at, found[i]->d_name) + 1;
-		}
-		free(found[i]);
-	}
-	free(found);
-	*names = v;
-	return v ? 0 : -1;
+	return scandir(dir, list, not_hidden, alphasort);
 }
 
-void dev_list_free(char **names, size_t n)
+void dev_list_free(struct dirent **list, int n)
 {
-	(void)n;
-	free(names);
+	for (int i = 0; i < n; i++)
+		free(list[i]);
+	if (n >= 0)
+		free(list);
 }
 
 const char *dev_state_dir(void)
@@ -146,6 +128,31 @@ ssize_t dev_vm_readv(pid_t pid, const struct iovec *local, unsigned long nlocal,
 		     const struct iovec *remote, unsigned long nremote)
 {
 	return process_vm_readv(pid, local, nlocal, remote, nremote, 0);
+}
+
+int dev_perf_open(struct perf_event_attr *attr)
+{
+	return (int)syscall(SYS_perf_event_open, attr, 0, -1, -1,
+			    PERF_FLAG_FD_CLOEXEC);
+}
+
+int dev_vm_flag(const void *addr, const char *flag)
+{
+	FILE *f = fopen("/proc/self/smaps", "re");
+	unsigned long from, to, at = (unsigned long)addr;
+	char line[512], word[8];
+	bool here = false;
+	int has = -1;
+
+	snprintf(word, sizeof(word), " %s", flag);
+	while (f && has < 0 && fgets(line, sizeof(line), f))
+		if (sscanf(line, "%lx-%lx ", &from, &to) == 2)
+			here = from <= at && at < to;
+		else if (here && !strncmp(line, "VmFlags:", 8))
+			has = strstr(line, word) != NULL;
+	if (f)
+		fclose(f);
+	return has;
 }
 
 void dev_touch(void *addr, size_t len, size_t base_page_bytes)

@@ -27,9 +27,11 @@ int dev_open(const char *path, int flags);
 int dev_ioctl(int fd, unsigned long request, void *arg);
 ssize_t dev_pread(int fd, void *buf, size_t len, off_t off);
 bool dev_exists(const char *path);
-/* Names in a directory, sorted; free with dev_list_free(). -1: unreadable. */
-int dev_list(const char *dir, char ***names, size_t *n);
-void dev_list_free(char **names, size_t n);
+/* What is in a directory, sorted by name: how many, or -1. Free the list with
+ * dev_list_free(), which takes -1 too. */
+struct dirent;
+int dev_list(const char *dir, struct dirent ***list);
+void dev_list_free(struct dirent **list, int n);
 
 /* Where lock and journal live: "/run/mmtrend". NULL: this user may change no
  * setting, so there is nothing to lock. */
@@ -45,6 +47,13 @@ int dev_mincore(void *addr, size_t len, unsigned char *vec);
 int dev_madvise(void *addr, size_t len, int advice);
 ssize_t dev_vm_readv(pid_t pid, const struct iovec *local, unsigned long nlocal,
 		     const struct iovec *remote, unsigned long nremote);
+
+/* perf_event_open(2) for this process on any CPU: a file descriptor. */
+struct perf_event_attr;
+int dev_perf_open(struct perf_event_attr *attr);
+/* Does the mapping at @addr have this flag ("pf") in VmFlags of smaps? 1, 0, or
+ * -1: not to be seen. */
+int dev_vm_flag(const void *addr, const char *flag);
 
 /*
  * Populate @len bytes by writing a non-zero byte to each base page (never the

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Reads what machine, kernel and config this is into a record. */
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -19,6 +20,7 @@
 #include <zlib.h>
 
 #include "dev.h"
+#include "file.h"
 #include "host.h"
 
 #define CPUINFO_MAX	(4u << 20)	/* of 2,000 CPUs */
@@ -26,89 +28,85 @@
 #define CONFIG_MAX	(1u << 20)	/* of config text: what a server takes */
 #define NOTES_MAX	4096
 #define COUNT(table)	(sizeof(table) / sizeof((table)[0]))
-#define LABEL_MAX	RECORD_MAX_NAME
 #define SHA_HEX		40		/* digits of a commit */
 #define SHA_HEX_MIN	7
 
 #define CPU		"/sys/devices/system/cpu/"
+#define NODE		"/sys/devices/system/node"
 #define CPUINFO		"/proc/cpuinfo"
+#define MEMINFO		"/proc/meminfo"
 #define STATE_DIR	"/var/lib/mmtrend"
-#define ID_FILE		STATE_DIR "/host-id"
 
 /*
- * Every fact that may be null. A row with a @file is read from it as it is, or
- * where @zero is set "0" and "1" are named; a later row fills what an earlier
- * one left. The rest is filled by the functions below. What is null in the end
- * gets @why, or that @file could not be read.
+ * Every fact that may be null. A row with a @file is read from it: the value
+ * of @key, or without one the whole text, "0" and "1" by name where @zero and
+ * @one are set. A later row fills what an earlier one left, the functions below
+ * the rest. What is null in the end gets @why, or that @file does not say.
  */
 static const struct fact {
 	const char *path;
 	enum { TEXT, NUMBER } kind;
 	size_t at;
-	const char *file, *zero, *one;
+	const char *file, *key, *zero, *one;
 	const char *why;
 } facts[] = {
-#define AT(field) offsetof(struct record, field)
-	{ "/host/epoch/cpu", TEXT, AT(host.epoch.cpu), .why =
-	  CPUINFO " has none of the forms known" },
-	{ "/host/epoch/family", NUMBER, AT(host.epoch.family), .why =
-	  CPUINFO " does not say" },
-	{ "/host/epoch/model", NUMBER, AT(host.epoch.model), .why =
-	  CPUINFO " does not say" },
-	{ "/host/epoch/stepping", NUMBER, AT(host.epoch.stepping), .why =
-	  CPUINFO " does not say" },
-	{ "/host/epoch/cpus", NUMBER, AT(host.epoch.cpus), .why =
-	  CPU "online cannot be read" },
-	{ "/host/epoch/nodes", NUMBER, AT(host.epoch.nodes), .why =
-	  "/sys/devices/system/node/online cannot be read" },
-	{ "/host/epoch/ram_bytes", NUMBER, AT(host.epoch.ram_bytes), .why =
-	  "/proc/meminfo does not say MemTotal" },
-	{ "/host/epoch/pmd_bytes", NUMBER, AT(host.epoch.pmd_bytes), .why =
-	  "no transparent huge pages in this kernel" },
-	{ "/host/epoch/hypervisor", TEXT, AT(host.epoch.hypervisor), .why =
-	  "only x86 CPUID names one, and it names none that is known" },
-	{ "/host/volatile/microcode", TEXT, AT(host.vol.microcode), .why =
-	  CPUINFO " does not say" },
-	{ "/host/volatile/mitigations", TEXT, AT(host.vol.mitigations), .why =
-	  CPU "vulnerabilities cannot be read" },
-	{ "/host/volatile/governor", TEXT, AT(host.vol.governor),
-	  CPU "cpu0/cpufreq/scaling_governor", .why = "no cpufreq driver" },
-	{ "/host/volatile/turbo", TEXT, AT(host.vol.turbo),
-	  CPU "intel_pstate/no_turbo", "on", "off", "no cpufreq driver" },
-	{ "/host/volatile/turbo", TEXT, AT(host.vol.turbo),
-	  CPU "cpufreq/boost", "off", "on", "no cpufreq driver" },
-	{ "/host/volatile/smt", TEXT, AT(host.vol.smt),
-	  CPU "smt/active", "off", "on", NULL },
-	{ "/host/volatile/swap_bytes", NUMBER, AT(host.vol.swap_bytes), .why =
-	  "/proc/meminfo does not say SwapTotal" },
-	{ "/host/volatile/clocksource", TEXT, AT(host.vol.clocksource),
-	  "/sys/devices/system/clocksource/clocksource0/current_clocksource",
-	  .why = NULL },
-	{ "/host/volatile/cmdline_sha256", TEXT, AT(host.vol.cmdline_sha256),
-	  .why = "/proc/cmdline cannot be read" },
-	{ "/kernel/commit", TEXT, AT(kernel.commit), .why =
-	  "not given, and not in the version string" },
-	{ "/kernel/tree", TEXT, AT(kernel.tree), .why = "not given" },
-	{ "/kernel/push", TEXT, AT(kernel.push), .why = "not given" },
-	{ "/kernel/dirty", NUMBER, AT(kernel.dirty), .why =
-	  "no commit in the version string" },
-	{ "/kernel/build_id", TEXT, AT(kernel.build_id), .why =
-	  "/sys/kernel/notes cannot be read, or holds no GNU build id" },
-	{ "/kernel/tree_hash", TEXT, AT(kernel.tree_hash), .why = "not given" },
-	{ "/kernel/compiler", TEXT, AT(kernel.compiler), .why =
-	  "/proc/version does not say" },
-	{ "/kernel/linker", TEXT, AT(kernel.linker), .why =
-	  "/proc/version does not say" },
-	{ "/kernel/config_sha256", TEXT, AT(kernel.config_sha256), .why =
-	  "neither /proc/config.gz nor the config in /boot can be read" },
-	{ "/kernel/hz", NUMBER, AT(kernel.hz), .why = "config not readable" },
-	{ "/kernel/preempt", TEXT, AT(kernel.preempt), .why =
-	  "config not readable" },
-	{ "/boot/id", TEXT, AT(boot.id),
-	  .why = "/proc/sys/kernel/random/boot_id cannot be read" },
-	{ "/boot/uptime_ns", NUMBER, AT(boot.uptime_ns), .why =
-	  "/proc/uptime cannot be read" },
-#undef AT
+#define ROW(k, p, field, ...) \
+	{ .path = (p), .kind = k, .at = offsetof(struct record, field), __VA_ARGS__ }
+	ROW(TEXT, "/host/epoch/cpu", host.epoch.cpu, CPUINFO, "model name"),
+	ROW(NUMBER, "/host/epoch/family", host.epoch.family, CPUINFO, "cpu family"),
+	ROW(NUMBER, "/host/epoch/family", host.epoch.family, CPUINFO,
+	    "CPU implementer"),
+	ROW(NUMBER, "/host/epoch/model", host.epoch.model, CPUINFO, "model"),
+	ROW(NUMBER, "/host/epoch/model", host.epoch.model, CPUINFO, "CPU part"),
+	ROW(NUMBER, "/host/epoch/stepping", host.epoch.stepping, CPUINFO, "stepping"),
+	ROW(NUMBER, "/host/epoch/cpus", host.epoch.cpus,
+	    .why = CPU "online cannot be read"),
+	ROW(NUMBER, "/host/epoch/nodes", host.epoch.nodes,
+	    .why = NODE "/online cannot be read"),
+	ROW(NUMBER, "/host/epoch/ram_bytes", host.epoch.ram_bytes, MEMINFO,
+	    "MemTotal"),
+	ROW(NUMBER, "/host/epoch/pmd_bytes", host.epoch.pmd_bytes,
+	    .why = "no transparent huge pages in this kernel"),
+	ROW(TEXT, "/host/epoch/hypervisor", host.epoch.hypervisor,
+	    .why = "only x86 CPUID names one, and it names none that is known"),
+	ROW(TEXT, "/host/volatile/microcode", host.vol.microcode, CPUINFO,
+	    "microcode"),
+	ROW(TEXT, "/host/volatile/mitigations", host.vol.mitigations,
+	    .why = CPU "vulnerabilities cannot be read"),
+	ROW(TEXT, "/host/volatile/governor", host.vol.governor,
+	    CPU "cpu0/cpufreq/scaling_governor", .why = "no cpufreq driver"),
+	ROW(TEXT, "/host/volatile/turbo", host.vol.turbo,
+	    CPU "intel_pstate/no_turbo", NULL, "on", "off", "no cpufreq driver"),
+	ROW(TEXT, "/host/volatile/turbo", host.vol.turbo,
+	    CPU "cpufreq/boost", NULL, "off", "on", "no cpufreq driver"),
+	ROW(TEXT, "/host/volatile/smt", host.vol.smt,
+	    CPU "smt/active", NULL, "off", "on"),
+	ROW(NUMBER, "/host/volatile/swap_bytes", host.vol.swap_bytes, MEMINFO,
+	    "SwapTotal"),
+	ROW(TEXT, "/host/volatile/clocksource", host.vol.clocksource,
+	    "/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+	ROW(TEXT, "/host/volatile/cmdline_sha256", host.vol.cmdline_sha256,
+	    .why = "/proc/cmdline cannot be read"),
+	ROW(TEXT, "/kernel/commit", kernel.commit,
+	    .why = "not given, and not in the version string"),
+	ROW(TEXT, "/kernel/tree", kernel.tree, .why = "not given"),
+	ROW(TEXT, "/kernel/push", kernel.push, .why = "not given"),
+	ROW(NUMBER, "/kernel/dirty", kernel.dirty,
+	    .why = "no commit in the version string"),
+	ROW(TEXT, "/kernel/build_id", kernel.build_id,
+	    .why = "/sys/kernel/notes cannot be read, or holds no GNU build id"),
+	ROW(TEXT, "/kernel/tree_hash", kernel.tree_hash, .why = "not given"),
+	ROW(TEXT, "/kernel/compiler", kernel.compiler,
+	    .why = "/proc/version does not say"),
+	ROW(TEXT, "/kernel/linker", kernel.linker,
+	    .why = "/proc/version does not say"),
+	ROW(NUMBER, "/kernel/hz", kernel.hz, .why = "config not readable"),
+	ROW(TEXT, "/kernel/preempt", kernel.preempt, .why = "config not readable"),
+	ROW(TEXT, "/boot/id", boot.id,
+	    .why = "/proc/sys/kernel/random/boot_id cannot be read"),
+	ROW(NUMBER, "/boot/uptime_ns", boot.uptime_ns,
+	    .why = "/proc/uptime cannot be read"),
+#undef ROW
 };
 
 /* Options that make every figure of a kernel one of its debugging. */
@@ -163,23 +161,17 @@ static int64_t number_of(const char *text, const char *key, char sep)
 static int64_t list_count(const char *list)
 {
 	int64_t count = 0;
-	char *end;
+	int first, last, used;
 
-	do {
-		long first = strtol(list, &end, 10), last = first;
-
-		if (end == list)
-			return RECORD_NULL;
-		if (*end == '-') {
-			list = end + 1;
-			last = strtol(list, &end, 10);
-		}
-		if (first < 0 || last < first)
-			return RECORD_NULL;
+	while (sscanf(list, "%d%n", &first, &used) == 1) {
+		list += used;
+		last = first;
+		if (sscanf(list, "-%d%n", &last, &used) == 1)
+			list += used;
 		count += last - first + 1;
-		list = end + 1;
-	} while (*end == ',');
-	return *end ? RECORD_NULL : count;
+		list += *list == ',';
+	}
+	return *list || count < 1 ? RECORD_NULL : count;
 }
 
 /* MemTotal changes with every kernel; this does not. */
@@ -226,86 +218,70 @@ static const char *hypervisor(const char *cpuinfo)
 	return strstr(flags, " hypervisor") ? hypervisor_signed() : "none";
 }
 
-static void fill_cpu(struct record *r, const char *info)
+/* What the table's rows leave to be made of /proc/cpuinfo. arm64 gives numbers
+ * only: who made it, what, which. */
+static void fill_cpu(struct record *r, char *info)
 {
 	struct record_epoch *ep = &r->host.epoch;
-	char v[128];
+	int64_t variant, revision;
 
+	if (dev_read(CPUINFO, info, CPUINFO_MAX) <= 0)
+		return;
 	ep->hypervisor = record_dup(r, hypervisor(info));
-	if (value_of(info, "microcode", ':', v, sizeof(v)))
-		r->host.vol.microcode = record_dup(r, v);
-	if (value_of(info, "model name", ':', v, sizeof(v))) {
-		ep->cpu = record_dup(r, v);
-		ep->family = number_of(info, "cpu family", ':');
-		ep->model = number_of(info, "model", ':');
-		ep->stepping = number_of(info, "stepping", ':');
-	} else if (number_of(info, "CPU part", ':') != RECORD_NULL) {
-		int64_t variant = number_of(info, "CPU variant", ':');
-		int64_t revision = number_of(info, "CPU revision", ':');
-
-		/* arm64 gives numbers only: who made it, what, which. */
-		ep->family = number_of(info, "CPU implementer", ':');
-		ep->model = number_of(info, "CPU part", ':');
-		if (variant != RECORD_NULL && revision != RECORD_NULL)
-			ep->stepping = variant << 4 | revision;
-		ep->cpu = record_printf(r, "implementer 0x%02" PRIx64
-					" part 0x%03" PRIx64,
-					ep->family, ep->model);
-	}
+	variant = number_of(info, "CPU variant", ':');
+	revision = number_of(info, "CPU revision", ':');
+	if (ep->cpu || variant == RECORD_NULL || revision == RECORD_NULL)
+		return;
+	ep->stepping = variant << 4 | revision;
+	ep->cpu = record_printf(r, "implementer 0x%02" PRIx64 " part 0x%03" PRIx64,
+				ep->family, ep->model);
 }
 
 static void fill_topology(struct record *r, char *text)
 {
 	struct record_epoch *ep = &r->host.epoch;
-	int64_t swap;
 
 	if (dev_read(CPU "online", text, TEXT_MAX) > 0)
 		ep->cpus = list_count(text);
-	if (dev_read("/sys/devices/system/node/online", text, TEXT_MAX) > 0)
+	if (dev_read(NODE "/online", text, TEXT_MAX) > 0)
 		ep->nodes = list_count(text);
-	else if (ep->cpus != RECORD_NULL &&
-		 !dev_exists("/sys/devices/system/node"))
+	else if (ep->cpus != RECORD_NULL && !dev_exists(NODE))
 		ep->nodes = 1;	/* a kernel without NUMA sees one */
-	if (dev_read("/proc/meminfo", text, TEXT_MAX) > 0) {
-		ep->ram_bytes = ram_rounded(number_of(text, "MemTotal", ':'));
-		swap = number_of(text, "SwapTotal", ':');
-		if (swap != RECORD_NULL)
-			r->host.vol.swap_bytes = swap << 10;
-	}
+	ep->ram_bytes = ram_rounded(ep->ram_bytes);
+	if (r->host.vol.swap_bytes != RECORD_NULL)
+		r->host.vol.swap_bytes <<= 10;
 }
 
 /* "on": the kernel works round at least one flaw of this CPU. */
 static void fill_mitigations(struct record *r, char *text)
 {
 	static const char dir[] = CPU "vulnerabilities";
-	bool any = false, mitigated = false, open = false;
-	char **names, path[512];
-	size_t n;
+	bool mitigated = false, open = false;
+	struct dirent **list;
+	char path[512];
+	int n = dev_list(dir, &list);
 
-	if (dev_list(dir, &names, &n))
-		return;
-	for (size_t i = 0; i < n; i++) {
-		snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
+	for (int i = 0; i < n; i++) {
+		snprintf(path, sizeof(path), "%s/%s", dir, list[i]->d_name);
 		if (dev_read(path, text, TEXT_MAX) <= 0)
 			continue;
-		any = true;
 		mitigated |= strstr(text, "Mitigation") != NULL;
 		open |= strstr(text, "Vulnerable") != NULL;
 	}
-	dev_list_free(names, n);
-	if (any)
+	dev_list_free(list, n);
+	if (n > 0)
 		r->host.vol.mitigations = record_dup(r,
 			mitigated ? "on" : open ? "off" : "not needed");
 }
 
-/* An ELF note: name size, description size, type, then both padded to 4. */
+/* An ELF note: name size, description size, type, name, description. */
 static void fill_build_id(struct record *r)
 {
-	unsigned char notes[NOTES_MAX];
-	char hex[SHA_HEX + 1] = "";
-	uint32_t head[3];
-	ssize_t len = -1;
-	size_t at, desc = 0;
+	static const struct { uint32_t type; char name[4]; } gnu = { 3, "GNU" };
+	unsigned char notes[NOTES_MAX], *at;
+	char hex[SHA_HEX + 1];
+	uint32_t n = 0;
+	ssize_t len;
 	int fd;
 
 	fd = dev_open("/sys/kernel/notes", O_RDONLY);
@@ -313,53 +289,37 @@ static void fill_build_id(struct record *r)
 		return;
 	len = dev_pread(fd, notes, sizeof(notes), 0);
 	close(fd);
-	for (at = 0; len > 0 && at + sizeof(head) <= (size_t)len; at = desc +
-	     ((head[1] + 3u) & ~3u)) {
-		memcpy(head, notes + at, sizeof(head));
-		if (head[0] > NOTES_MAX || head[1] > NOTES_MAX)
-			return;
-		desc = at + sizeof(head) + ((head[0] + 3u) & ~3u);
-		if (desc + head[1] > (size_t)len)
-			return;
-		if (head[2] != 3 || head[0] != 4 || head[1] < 8 ||
-		    head[1] > SHA_HEX / 2 ||
-		    memcmp(notes + at + sizeof(head), "GNU", 4) != 0)
-			continue;
-		for (size_t i = 0; i < head[1]; i++)
-			sprintf(hex + 2 * i, "%02x", notes[desc + i]);
-		r->kernel.build_id = record_dup(r, hex);
+	at = len > 4 ? memmem(notes + 4, (size_t)len - 4, &gnu, sizeof(gnu)) : NULL;
+	if (at)
+		memcpy(&n, at - 4, sizeof(n));
+	if (n < 8 || n > SHA_HEX / 2 || at + sizeof(gnu) + n > notes + len)
 		return;
-	}
+	for (uint32_t i = 0; i < n; i++)
+		sprintf(hex + 2 * i, "%02x", at[sizeof(gnu) + i]);
+	r->kernel.build_id = record_dup(r, hex);
 }
 
 /*
- * "Linux version R (who@where) (COMPILER, LINKER) V": the second bracket. The
+ * "Linux version R (who@where) (COMPILER, LINKER) #V": the second bracket. The
  * first names a person and a machine and is not read.
  */
 static void fill_toolchain(struct record *r, char *text)
 {
-	char *p, *start = NULL, *comma = NULL;
-	int depth = 0, groups = 0;
+	char *start = NULL, *end = NULL, *comma;
 
-	if (dev_read("/proc/version", text, TEXT_MAX) <= 0)
+	if (dev_read("/proc/version", text, TEXT_MAX) > 0)
+		start = strstr(text, ") (");
+	if (start)
+		end = strstr(start + 3, ") #");
+	if (!end)
 		return;
-	for (p = text; *p; p++) {
-		if (*p == '(' && depth++ == 0 && ++groups == 2)
-			start = p + 1;
-		if (*p == ',' && start && depth == 1)
-			comma = p;
-		if (*p == ')' && depth > 0 && --depth == 0 && start)
-			break;
-	}
-	if (!*p || !start)
-		return;
-	*p = '\0';
+	*end = '\0';
+	comma = strstr(start + 3, ", ");
 	if (comma) {
 		*comma = '\0';
-		comma += 1 + strspn(comma + 1, " ");
-		r->kernel.linker = record_dup(r, comma);
+		r->kernel.linker = record_dup(r, comma + 2);
 	}
-	r->kernel.compiler = record_dup(r, start);
+	r->kernel.compiler = record_dup(r, start + 3);
 }
 
 /* The running model if debugfs shows it, else asked for at boot, else built. */
@@ -498,66 +458,39 @@ static int fill_kernel(struct record *r, const struct host_opts *o,
 
 static void fill_boot(struct record *r, const char *given, char *text)
 {
-	size_t n = 0;
+	static const char file[] = "/proc/sys/kernel/random/boot_id";
+	char a[9], b[5], c[5];
 
-	if (given) {
+	if (given)
 		r->boot.id = record_dup(r, given);
-	} else if (dev_read("/proc/sys/kernel/random/boot_id", text, TEXT_MAX) > 0) {
-		for (const char *p = text; *p && n < 16; p++)
-			if (isxdigit((unsigned char)*p))
-				text[n++] = *p;
-		text[n] = '\0';
-		if (n == 16)
-			r->boot.id = record_dup(r, text);
-	}
+	else if (dev_read(file, text, TEXT_MAX) > 0 &&
+		 sscanf(text, "%8[0-9a-f]-%4[0-9a-f]-%4[0-9a-f]", a, b, c) == 3)
+		r->boot.id = record_printf(r, "%s%s%s", a, b, c);
 	if (dev_read("/proc/uptime", text, TEXT_MAX) > 0)
 		r->boot.uptime_ns = (int64_t)(strtod(text, NULL) * 1e9);
 }
 
-static bool label_ok(const char *s)
-{
-	size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyz"
-			  "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
-
-	return n > 0 && n <= LABEL_MAX && !s[n];
-}
-
-/* Keep a new random id for the runs to come. */
-static int keep_id(const char *id)
-{
-	int fd, ret = -1;
-
-	if (mkdir(STATE_DIR, 0700) && errno != EEXIST)
-		return -1;
-	fd = open(ID_FILE, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-		  0600);
-	if (fd < 0)
-		return -1;
-	if (write(fd, id, 8) == 8 && !fsync(fd))
-		ret = 0;
-	return close(fd) ? -1 : ret;
-}
-
+/* The owner's label, or one of a random id that is kept for the runs to come. */
 static int fill_label(struct record *r, const char *given, struct err *e)
 {
-	char id[64], why[256];
+	char id[16], why[ERR_MAX + 80];
+	struct err not_kept;
 	uint32_t word;
 
-	if (given && !label_ok(given))
-		return err_set(e, "--host: expected 1 to %d of a-z A-Z 0-9 . _ -, "
-			       "got \"%.80s\"", LABEL_MAX, given);
 	if (given) {
 		r->host.label = record_dup(r, given);
 		return 0;
 	}
-	if (dev_read(ID_FILE, id, sizeof(id)) != 8 || !label_ok(id)) {
+	if (dev_read(STATE_DIR "/host-id", id, sizeof(id)) != 8 ||
+	    strspn(id, "0123456789abcdef") != 8) {
 		if (getrandom(&word, sizeof(word), 0) != sizeof(word))
 			return err_set(e, "getrandom: %s", strerror(errno));
 		snprintf(id, sizeof(id), "%08" PRIx32, word);
-		if (keep_id(id)) {
-			snprintf(why, sizeof(why), "%s: %s: the label is of this "
-				 "run only, --host gives a lasting one", ID_FILE,
-				 strerror(errno));
+		mkdir(STATE_DIR, 0700);
+		if (file_put(STATE_DIR, "host-id", id, 8, &not_kept)) {
+			snprintf(why, sizeof(why), "%.400s: the label is of this "
+				 "run only, --host gives a lasting one",
+				 not_kept.msg);
 			record_unread(r, "/host/label", why);
 		}
 	}
@@ -565,36 +498,45 @@ static int fill_label(struct record *r, const char *given, struct err *e)
 	return 0;
 }
 
-static void *slot(struct record *r, const struct fact *f)
+static bool is_null(const struct record *r, const struct fact *f)
 {
-	return (char *)r + f->at;
+	const void *at = (const char *)r + f->at;
+
+	return f->kind == TEXT ? !*(char *const *)at :
+	       *(const int64_t *)at == RECORD_NULL;
 }
 
-static bool is_null(struct record *r, const struct fact *f)
+static void read_fact(struct record *r, const struct fact *f, char *text)
 {
-	return f->kind == TEXT ? !*(char **)slot(r, f) :
-	       *(int64_t *)slot(r, f) == RECORD_NULL;
-}
+	void *at = (char *)r + f->at;
+	char value[128];
 
-/* Read the facts that are a file each, then say why what is null is null. */
-static void fill_facts(struct record *r, char *text)
-{
-	const struct fact *f;
-	char why[256];
-
-	for (f = facts; f < facts + COUNT(facts); f++)
-		if (f->file && is_null(r, f) &&
-		    dev_read(f->file, text, RECORD_MAX_NAME) > 0)
-			*(char **)slot(r, f) = record_dup(r, !f->zero ? text :
+	if (!is_null(r, f) || !f->file)
+		return;
+	if (!f->key) {
+		if (dev_read(f->file, text, RECORD_MAX_NAME) > 0)
+			*(char **)at = record_dup(r, !f->zero ? text :
 				!strcmp(text, "0") ? f->zero :
 				!strcmp(text, "1") ? f->one : NULL);
-	for (f = facts; f < facts + COUNT(facts); f++) {
-		if (!is_null(r, f))
-			continue;
-		if (!f->why)
-			snprintf(why, sizeof(why), "%s cannot be read", f->file);
-		record_unread(r, f->path, f->why ? f->why : why);
+		return;
 	}
+	if (dev_read(f->file, text, CPUINFO_MAX) <= 0)
+		return;
+	if (f->kind == NUMBER)
+		*(int64_t *)at = number_of(text, f->key, ':');
+	else if (value_of(text, f->key, ':', value, sizeof(value)))
+		*(char **)at = record_dup(r, value);
+}
+
+static void explain_null(struct record *r, const struct fact *f)
+{
+	char why[256];
+
+	if (!is_null(r, f))
+		return;
+	snprintf(why, sizeof(why), "%s %s", f->file, f->key ? "does not say" :
+		 "cannot be read");
+	record_unread(r, f->path, f->why ? f->why : why);
 }
 
 int host_fill(struct record *r, const struct host_opts *o, const struct mthp *m,
@@ -605,15 +547,9 @@ int host_fill(struct record *r, const struct host_opts *o, const struct mthp *m,
 
 	if (!text)
 		return err_set(e, "no memory");
-	if (o->boot_id && !label_ok(o->boot_id)) {
-		err_set(e, "--boot-id: expected 1 to %d of a-z A-Z 0-9 . _ -, "
-			"got \"%.80s\"", LABEL_MAX, o->boot_id);
-		goto out;
-	}
-	if (fill_label(r, o->label, e))
-		goto out;
-	if (dev_read(CPUINFO, text, CPUINFO_MAX) > 0)
-		fill_cpu(r, text);
+	for (size_t i = 0; i < COUNT(facts); i++)
+		read_fact(r, &facts[i], text);
+	fill_cpu(r, text);
 	fill_topology(r, text);
 	r->host.epoch.base_page_bytes = (int64_t)m->base_bytes;
 	if (m->pmd_bytes)
@@ -623,12 +559,11 @@ int host_fill(struct record *r, const struct host_opts *o, const struct mthp *m,
 		host_sha256(text, strlen(text), hex);
 		r->host.vol.cmdline_sha256 = record_dup(r, hex);
 	}
-	if (fill_kernel(r, o, m, text, e))
-		goto out;
 	fill_boot(r, o->boot_id, text);
-	fill_facts(r, text);
-	ret = 0;
-out:
+	if (!fill_label(r, o->label, e) && !fill_kernel(r, o, m, text, e))
+		ret = 0;
+	for (size_t i = 0; i < COUNT(facts); i++)
+		explain_null(r, &facts[i]);
 	free(text);
 	return ret;
 }

@@ -22,7 +22,7 @@ struct host_opts {
 /*
  * Fill host, kernel and boot of @r, with a record_unread() reason for each
  * null, and r->invalid for debug options (KASAN, LOCKDEP, DEBUG_VM, ...).
- * -1: a --commit that contradicts the running kernel's -gSHA, or a bad label.
+ * -1: a --commit that contradicts the running kernel's -gSHA.
  */
 int host_fill(struct record *r, const struct host_opts *o, const struct mthp *m,
 	      struct err *e);

@@ -14,8 +14,12 @@
 #include <unistd.h>
 
 #include "dev.h"
+#include "settings.h"
 
-#define NS_PER_S 1000000000ll
+#define NS_PER_S	1000000000ll
+#define BURST_NS	1000000		/* timed, at least; or as many passes as */
+#define BURST_MAX_NS	500000000	/* fit in this, timed or not: the kernel */
+#define PASSES_MAX	4096		/* throttles real time at 0.95 s a second */
 
 /* --- the child's side --------------------------------------------------- */
 
@@ -42,20 +46,59 @@ static void tell(struct outcome *out, enum record_status status, const char *rea
 	snprintf(out->reason, sizeof(out->reason), "%s", reason);
 }
 
-static void iterate(struct launch *l, unsigned iterations, struct outcome *out)
+/* From what the last burst took per pass: how many the next one has. */
+static int64_t passes_of(const struct launch *l, const int64_t *sample,
+			 int64_t wall_ns)
 {
-	int64_t began = dev_now_ns(), before = involuntary();
-	const struct bench *b = l->bench;
+	size_t n = bench_nmetrics(l->bench, l->params);
+	int64_t timed_ns = 1, passes;
+
+	for (size_t m = 0; m < n; m++)
+		if (!strcmp(l->bench->metrics[m].unit, "ns"))
+			timed_ns += sample[m];
+	passes = BURST_NS / timed_ns + 1;
+	if (passes > BURST_MAX_NS / (wall_ns + 1))
+		passes = BURST_MAX_NS / (wall_ns + 1);
+	return passes < 1 ? 1 : passes < PASSES_MAX ? passes : PASSES_MAX;
+}
+
+/* The mean of @passes into @sample. */
+static int burst(struct launch *l, int64_t passes, int64_t *sample, struct err *e)
+{
+	size_t n = bench_nmetrics(l->bench, l->params);
+	int64_t pass[BENCH_MAX_METRICS];
+
+	for (int64_t i = 0; i < passes; i++) {
+		if (l->bench->iterate(l, pass, e))
+			return -1;
+		for (size_t m = 0; m < n; m++)
+			sample[m] += pass[m];
+	}
+	for (size_t m = 0; m < n; m++)
+		sample[m] = (sample[m] + passes / 2) / passes;
+	return 0;
+}
+
+static void iterate(struct launch *l, const struct launch_plan *p,
+		    struct outcome *out)
+{
+	int64_t before = involuntary(), passes = 1, took = 0;
+	size_t n = bench_nmetrics(l->bench, l->params);
 	struct err e;
 
-	for (unsigned i = 0; i < iterations; i++) {
-		rest(dev_now_ns() - began);
+	for (unsigned i = 0; i < p->iterations; i++) {
+		int64_t *sample = out->samples + i * n, began;
+
+		rest(took);
 		began = dev_now_ns();
-		if (b->iterate(l, out->samples + i * b->nmetrics, &e)) {
+		if (burst(l, passes, sample, &e)) {
 			tell(out, RECORD_INVALID, e.msg);
 			break;
 		}
+		took = dev_now_ns() - began;
 		out->iterations++;
+		if (!p->exact)
+			passes = passes_of(l, sample, took / passes);
 	}
 	out->involuntary = involuntary() - before;
 	if (out->status == RECORD_OK && l->region.wrong[0])
@@ -69,20 +112,23 @@ static void launch(const struct launch_plan *p, struct outcome *out)
 	const struct bench *b = p->bench;
 	struct launch l = {
 		.bench = b, .params = p->params, .mthp = p->mthp,
-		.folio_bytes = p->folio_bytes,
-		.passes = bench_passes(b, p->params), .pinned = RECORD_NULL,
+		.folio_bytes = p->folio_bytes, .pinned = RECORD_NULL,
 		.region = { .folios = RECORD_NULL, .other_folios = RECORD_NULL },
 	};
 	struct err e;
+	int ret = 0;
 
 	snprintf(out->sched, sizeof(out->sched), "%s", quiet_enter(p->quiet));
-	if ((b->sized && region_map(&l.region, p->mthp, p->folio_bytes,
-				    p->params->memory_bytes, &e)) ||
-	    (b->setup && b->setup(&l, &e))) {
-		tell(out, RECORD_FAILED, e.msg);
+	if (b->sized)
+		ret = region_map(&l.region, p->mthp, p->folio_bytes,
+				 p->params->memory_bytes, &e);
+	if (!ret && b->setup)
+		ret = b->setup(&l, &e);
+	if (ret) {
+		tell(out, ret > 0 ? RECORD_SKIP : RECORD_FAILED, e.msg);
 		return;
 	}
-	iterate(&l, p->iterations, out);
+	iterate(&l, p, out);
 	if (b->teardown)
 		b->teardown(&l);
 	out->folios = l.region.folios;
@@ -102,7 +148,7 @@ static _Noreturn void child(const struct launch_plan *p, struct outcome *out,
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(1);
-	mthp_forked();
+	settings_forked();
 	launch(p, out);
 	for (; out_bytes; from += n, out_bytes -= (size_t)n) {
 		n = write(fd, from, out_bytes);

@@ -27,6 +27,7 @@ struct launch_plan {
 	const struct quiet *quiet;
 	uint64_t folio_bytes;
 	unsigned iterations;
+	bool exact;			/* the clock counts instructions */
 	unsigned limit_s;		/* killed after this */
 	const sigset_t *mask;		/* while waiting for it */
 	const volatile sig_atomic_t *stopped;	/* set: kill it and return */

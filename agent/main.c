@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * mmtrend: the subcommands and their options, each in one table. Help, the man
- * page's option lists and the document's argv are made from the same rows.
+ * mmtrend: the subcommands and their options, each in one table. Help and the
+ * document's argv are made from the same rows.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../common/report.h"
 #include "../common/size.h"
 #include "bench.h"
+#include "check.h"
+#include "file.h"
+#include "plan.h"
 #include "run.h"
+#include "settings.h"
 #include "show.h"
 #include "spool.h"
 #ifndef MMTREND_NO_PUSH
@@ -28,31 +31,33 @@ enum {				/* exit codes */
 	EXIT_NOTHING = 77,
 };
 
-#define MAX_MEASURING 16	/* words of the document's argv */
+#define MAX_MEASURING 32	/* words of the document's argv */
 
 struct args {			/* what all the option tables fill */
 	struct run_opts run;
 #ifndef MMTREND_NO_PUSH
 	struct push_opts push;
 #endif
-	const char *out;
-	bool man, help;
+	const char *out, *more;
 	const char *measuring[MAX_MEASURING + 1]; /* "run", then options */
 	size_t nmeasuring;
 	char **files;
 	size_t nfiles;
+	uint64_t tune;
+	bool help;
 };
 
-enum kind { FLAG, TEXT, COUNT, NUMBER, SIZE };
+/* TEXT fills a const char *, the others 64 bits; a FLAG's are then 1. */
+enum kind { FLAG, TEXT, NUMBER, SIZE };
 
 struct option_row {
 	const char *name;	/* "--size", "-o" */
 	const char *arg;	/* NULL: a flag */
-	enum kind kind;		/* of its value */
+	enum kind kind;
 	bool measuring;		/* goes into the document */
 	size_t offset;		/* in struct args */
+	int64_t min, max;	/* of a NUMBER */
 	const char *help;
-	int64_t max;
 };
 
 struct command {
@@ -85,7 +90,7 @@ static void folio_sizes(const struct mthp *m, struct buf *b)
 {
 	char text[SIZE_TEXT];
 
-	buf_printf(b, "  folio sizes of this kernel: base (%s)",
+	buf_printf(b, "\n  folio sizes of this kernel: base (%s)",
 		   size_text(m->base_bytes, text));
 	for (size_t i = 0; i < m->n; i++)
 		buf_printf(b, "%s %s%s", i % 8 ? "," : ",\n   ",
@@ -96,12 +101,6 @@ static void folio_sizes(const struct mthp *m, struct buf *b)
 
 static int do_list(struct args *a)
 {
-	static const struct report_col cols[] = {
-		{ "benchmark", false }, { "memory", true }, { "launches", true },
-		{ "iterations", true }, { "what", false },
-	};
-	char text[RECORD_MAX_BENCHES][3][SIZE_TEXT];
-	const char *cells[RECORD_MAX_BENCHES * 5], **c = cells;
 	struct buf b = BUF_INIT;
 	struct mthp m;
 	struct err e;
@@ -111,113 +110,59 @@ static int do_list(struct args *a)
 		return complain(EXIT_NOTHING, e.msg);
 	for (size_t i = 0; i < bench_count; i++) {
 		const struct bench *bench = bench_all[i];
-		uint64_t memory = bench->defaults.memory_bytes;
 
-		snprintf(text[i][1], SIZE_TEXT, "%u", bench->launches);
-		snprintf(text[i][2], SIZE_TEXT, "%u", bench->iterations);
-		*c++ = bench->name;
-		*c++ = memory ? size_text(memory, text[i][0]) : NULL;
-		*c++ = text[i][1];
-		*c++ = text[i][2];
-		*c++ = bench->what;
+		buf_printf(&b, "  %s: %u x %u", bench->name, bench->launches,
+			   bench->iterations);
+		plan_params_text(&bench->defaults, &b);
+		buf_printf(&b, "\n      %s\n", bench->what);
 	}
-	report_table(&b, cols, 5, cells, bench_count);
-	buf_str(&b, "\n");
+	buf_str(&b, "\n  N x M: processes (--launches) and samples of each "
+		"(--iterations)\n");
 	folio_sizes(&m, &b);
 	return print(&b, stdout);
 }
 
 static int do_check(struct args *a)
 {
-	static const struct report_col cols[] = {
-		{ "benchmark", false }, { "can run here", false },
-	};
-	struct err why[RECORD_MAX_BENCHES], e;
-	const char *cells[RECORD_MAX_BENCHES * 2], **c = cells;
 	struct buf b = BUF_INIT;
-	struct mthp m;
-	bool any = false;
+	struct err e;
+	int count = check_host(a->tune, &b, &e);
 
-	(void)a;
-	if (mthp_probe(&m, &e))
-		return complain(EXIT_NOTHING, e.msg);
-	for (size_t i = 0; i < bench_count; i++) {
-		const struct bench *bench = bench_all[i];
-		bool can = !bench->can_run ||
-			   !bench->can_run(&bench->defaults, &why[i]);
-
-		any |= can;
-		*c++ = bench->name;
-		*c++ = can ? "yes" : why[i].msg;
-	}
-	report_table(&b, cols, 2, cells, bench_count);
-	buf_str(&b, "\n");
-	folio_sizes(&m, &b);
-	report_text(&b, mthp_settable(&m, &e) ? e.msg :
-			"folio sizes can be set here");
 	if (print(&b, stdout))
 		return EXIT_NOT_SENT;
-	return any ? EXIT_DONE : EXIT_NOTHING;
+	if (count < 0)
+		return complain(EXIT_NOTHING, e.msg);
+	return count ? EXIT_DONE : EXIT_NOTHING;
 }
 
 /* --- run, show, undo ---------------------------------------------------- */
 
-/* A symlink is never followed. Sets @made if the file is new. */
-static int out_open(const char *path, bool *made, struct err *e)
+/* Write @b to a file, never through a symbolic link. NULL: see that it can be,
+ * so that a bad name costs no time; leaves no new file. */
+static int out_file(const char *path, const struct buf *b, struct err *e)
 {
 	int flags = O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY;
 	int fd = open(path, flags | O_CREAT | O_EXCL, 0644);
+	bool made = fd >= 0, bad;
 
-	*made = fd >= 0;
-	if (fd < 0 && errno == EEXIST)
-		fd = open(path, flags);
+	if (!made && errno == EEXIST)
+		fd = open(path, flags | (b ? O_TRUNC : 0));
 	if (fd < 0)
-		err_set(e, "-o %s: %s", path, errno == ELOOP ?
+		return err_set(e, "-o %s: %s", path, errno == ELOOP ?
 			"a symbolic link is not followed" : strerror(errno));
-	return fd;
-}
-
-/* Before measuring, so that a bad name costs no time. Leaves no new file. */
-static int out_check(const char *path, struct err *e)
-{
-	bool made;
-	int fd = out_open(path, &made, e);
-
-	if (fd < 0)
-		return -1;
-	close(fd);
-	if (made)
+	bad = b && write(fd, b->s, b->len) != (ssize_t)b->len;
+	if (close(fd) || bad)
+		return err_set(e, "-o %s: %s", path, strerror(errno));
+	if (!b && made)
 		unlink(path);
 	return 0;
-}
-
-static int out_write(const char *path, const struct buf *b, struct err *e)
-{
-	bool made, bad;
-	int fd = out_open(path, &made, e);
-	struct stat st;
-	size_t put = 0;
-	ssize_t n = 1;
-
-	if (fd < 0)
-		return -1;
-	bad = fstat(fd, &st) || (S_ISREG(st.st_mode) && ftruncate(fd, 0));
-	for (; !bad && put < b->len; put += (size_t)n) {
-		n = write(fd, b->s + put, b->len - put);
-		bad = n <= 0;
-	}
-	bad = bad || (S_ISREG(st.st_mode) && fsync(fd));
-	if (bad)
-		err_set(e, "-o %s: %s", path, strerror(errno));
-	close(fd);
-	return bad ? -1 : 0;
 }
 
 /* The document to its place: stdout, FILE, or the spool. */
 static int deliver(const struct record *r, const char *out)
 {
 	struct buf json = BUF_INIT;
-	char path[4096];
+	char path[PATH_MAX];
 	struct err e;
 	int ret;
 
@@ -231,9 +176,25 @@ static int deliver(const struct record *r, const char *out)
 	if (!ret && !strcmp(out, "-"))
 		return print(&json, stdout);
 	if (!ret)
-		ret = out_write(out, &json, &e);
+		ret = out_file(out, &json, &e);
 	buf_free(&json);
 	return ret ? complain(EXIT_NOT_SENT, e.msg) : EXIT_DONE;
+}
+
+static struct record *read_record(const char *path, struct err *e)
+{
+	struct buf text = BUF_INIT;
+	struct record *r = NULL;
+	struct err why;
+
+	if (!file_read(strcmp(path, "-") ? path : "/dev/stdin", RECORD_MAX_BODY,
+		       &text, e)) {
+		r = record_parse(text.s ? text.s : "", text.len, &why);
+		if (!r)
+			err_set(e, "%s: %.400s", path, why.msg);
+	}
+	buf_free(&text);
+	return r;
 }
 
 static int verdict(const struct record *r)
@@ -251,53 +212,33 @@ static int verdict(const struct record *r)
 
 static int do_run(struct args *a)
 {
-	bool to_stdout = a->out && !strcmp(a->out, "-"), usage;
+	bool to_stdout = a->out && !strcmp(a->out, "-"), usage = true;
+	struct record *r = NULL, *more = NULL;
 	struct buf table = BUF_INIT;
-	struct record *r;
 	struct err e;
 	int ret;
 
-	if (a->out && !to_stdout && out_check(a->out, &e))
-		return complain(EXIT_USAGE, e.msg);
 	a->measuring[0] = "run";
 	a->run.argv = a->measuring;
-	r = run_measure(&a->run, &usage, &e);
-	if (!r)
-		return complain(usage ? EXIT_USAGE : EXIT_NOTHING, e.msg);
+	if (a->more)
+		a->run.more = more = read_record(a->more, &e);
+	if ((!a->more || more) &&
+	    (!a->out || to_stdout || !out_file(a->out, NULL, &e)))
+		r = run_measure(&a->run, &usage, &e);
+	if (!r) {
+		ret = complain(usage ? EXIT_USAGE : EXIT_NOTHING, e.msg);
+		goto out;
+	}
 	show_table(r, &table);
 	ret = print(&table, to_stdout ? stderr : stdout);
 	if (deliver(r, a->out))
 		ret = EXIT_NOT_SENT;
 	else if (!ret)
 		ret = verdict(r);
-	record_free(r);
-	return ret;
-}
-
-static struct record *read_record(const char *path, struct err *e)
-{
-	char *text = malloc(RECORD_MAX_BODY + 1);
-	FILE *f = fopen(strcmp(path, "-") ? path : "/dev/stdin", "re");
-	struct record *r = NULL;
-	struct err why;
-	size_t len;
-
-	if (!text || !f) {
-		err_set(e, "%s: %s", path, strerror(errno));
-		goto out;
-	}
-	len = fread(text, 1, RECORD_MAX_BODY + 1, f);
-	if (ferror(f))
-		err_set(e, "%s: %s", path, strerror(errno));
-	else if (len > RECORD_MAX_BODY)
-		err_set(e, "%s: more than %u bytes", path, RECORD_MAX_BODY);
-	else if (!(r = record_parse(text, len, &why)))
-		err_set(e, "%s: %.400s", path, why.msg);
 out:
-	if (f)
-		fclose(f);
-	free(text);
-	return r;
+	record_free(r);
+	record_free(more);
+	return ret;
 }
 
 static int do_show(struct args *a)
@@ -320,7 +261,7 @@ static int do_undo(struct args *a)
 	struct err e;
 
 	(void)a;
-	if (mthp_undo(&count, &e))
+	if (settings_undo(&count, &e))
 		return complain(EXIT_NOTHING, e.msg);
 	if (count)
 		printf("%zu settings put back\n", count);
@@ -349,59 +290,71 @@ static int do_version(struct args *a)
 
 static const struct option_row no_options[] = { { .name = NULL } };
 
+static const struct option_row check_options[] = {
+	{ "--tune", NULL, FLAG, false, AT(tune), .help =
+	  "set what makes noise and can be undone, until `mmtrend undo`" },
+	{ .name = NULL },
+};
+
 static const struct option_row run_options[] = {
-	{ "--bench", "a,b", TEXT, true, AT(run.bench),
-	  "benchmarks or families of `mmtrend list` (default: all)", 0 },
-	{ "--size", "base,64k,pmd,all", TEXT, true, AT(run.size),
-	  "folio sizes (default: all of this kernel)", 0 },
-	{ "--launches", "N", COUNT, true, AT(run.launches),
-	  "processes per benchmark and size", RECORD_MAX_LAUNCHES },
-	{ "--iterations", "N", COUNT, true, AT(run.iterations),
-	  "timed bursts per process", RECORD_MAX_ITERATIONS },
-	{ "--memory", "SIZE", SIZE, true, AT(run.memory_bytes),
-	  "memory that is measured over, such as 256m", 0 },
-	{ "--seed", "N", NUMBER, true, AT(run.seed),
-	  "of the shuffle of launches (default: random)", INT64_MAX },
-	{ "--host", "LABEL", TEXT, false, AT(run.host.label),
-	  "name of this machine (default: host- and random digits)", 0 },
-	{ "--commit", "SHA", TEXT, false, AT(run.host.commit),
-	  "commit of the running kernel, 40 hex digits", 0 },
-	{ "--tree", "NAME", TEXT, false, AT(run.host.tree),
-	  "tree that the commit is of", 0 },
-	{ "-o", "FILE", TEXT, false, AT(out),
-	  "write the document to FILE, or with - to stdout, instead of the spool", 0 },
-	{ "--id", "UUID", TEXT, false, AT(run.id), "of the run (lab)", 0 },
-	{ "--time", "T", TEXT, false, AT(run.started_at),
-	  "when the run started, as 2026-11-30T11:04:56Z (lab)", 0 },
-	{ "--clock", "C", TEXT, false, AT(run.clock),
-	  "what the clock counts: monotonic or insns (lab)", 0 },
-	{ "--boot-id", "B", TEXT, false, AT(run.host.boot_id),
-	  "of this boot (lab)", 0 },
+	{ "--bench", "a,b", TEXT, true, AT(run.bench), .help =
+	  "benchmarks or families of `mmtrend list` (default: all)" },
+	{ "--size", "base,64k,pmd,all", TEXT, true, AT(run.size), .help =
+	  "folio sizes (default: all of this kernel)" },
+	{ "--launches", "N", NUMBER, true, AT(run.launches), 1,
+	  RECORD_MAX_LAUNCHES, "processes per benchmark and size" },
+	{ "--iterations", "N", NUMBER, true, AT(run.iterations), 1,
+	  RECORD_MAX_ITERATIONS, "samples per process" },
+	{ "--memory", "SIZE", SIZE, true, AT(run.params.memory_bytes), .help =
+	  "memory that is measured over, such as 256m" },
+	{ "--pages-per-call", "N", NUMBER, true, AT(run.params.pages_per_call), 1,
+	  INT32_MAX, "base pages that one gup call takes" },
+	{ "--write", NULL, FLAG, true, AT(run.params.write), .help =
+	  "gup for writing" },
+	{ "--shared", NULL, FLAG, true, AT(run.params.shared), .help =
+	  "gup of shared memory" },
+	{ "--hugetlb", NULL, FLAG, true, AT(run.params.hugetlb), .help =
+	  "gup of hugetlb memory" },
+	{ "--stride", "SIZE", SIZE, true, AT(run.params.stride_bytes), .help =
+	  "bytes from one load to the next, where a benchmark has them" },
+	{ "--seed", "N", NUMBER, true, AT(run.seed), 0, INT64_MAX,
+	  "of the shuffle of launches (default: random)" },
+	{ "--more", "FILE", TEXT, false, AT(more), .help =
+	  "measure the same again: benchmarks, sizes, counts of a document" },
+	{ "--host", "LABEL", TEXT, false, AT(run.host.label), .help =
+	  "name of this machine (default: host- and random digits)" },
+	{ "--commit", "SHA", TEXT, false, AT(run.host.commit), .help =
+	  "commit of the running kernel, 40 hex digits" },
+	{ "--tree", "NAME", TEXT, false, AT(run.host.tree), .help =
+	  "tree that the commit is of" },
+	{ "-o", "FILE", TEXT, false, AT(out), .help =
+	  "write the document to FILE, or with - to stdout, not to the spool" },
+	{ "--id", "UUID", TEXT, false, AT(run.id), .help = "of the run (lab)" },
+	{ "--time", "T", TEXT, false, AT(run.started_at), .help =
+	  "when the run started, as 2026-11-30T11:04:56Z (lab)" },
+	{ "--clock", "C", TEXT, false, AT(run.clock), .help =
+	  "what the clock counts: monotonic or insns (lab)" },
+	{ "--boot-id", "B", TEXT, false, AT(run.host.boot_id), .help =
+	  "of this boot (lab)" },
 	{ .name = NULL },
 };
 
 #ifndef MMTREND_NO_PUSH
 static const struct option_row push_options[] = {
-	{ "--url", "URL", TEXT, false, AT(push.url),
-	  "of the server (default: MMTREND_URL, else http://127.0.0.1:8080)", 0 },
-	{ "--token-file", "F", TEXT, false, AT(push.token_file),
-	  "file with the token, mode 0600 (default: MMTREND_TOKEN_FILE)", 0 },
-	{ "--insecure", NULL, FLAG, false, AT(push.insecure),
-	  "allow plain http to other machines", 0 },
+	{ "--url", "URL", TEXT, false, AT(push.url), .help =
+	  "of the server (default: MMTREND_URL, else http://127.0.0.1:8080)" },
+	{ "--token-file", "F", TEXT, false, AT(push.token_file), .help =
+	  "file with the token, mode 0600 (default: MMTREND_TOKEN_FILE)" },
+	{ "--insecure", NULL, FLAG, false, AT(push.insecure), .help =
+	  "allow plain http to other machines" },
 	{ .name = NULL },
 };
 #endif
 
-static const struct option_row help_options[] = {
-	{ "--man", NULL, FLAG, false, AT(man),
-	  "the option lists as man page source", 0 },
-	{ .name = NULL },
-};
-
 static int do_help(struct args *a);
 
 static const struct command commands[] = {
-	{ "check", do_check, no_options, NULL, 0, 0,
+	{ "check", do_check, check_options, NULL, 0, 0,
 	  "what can be measured here, and what each lacks" },
 	{ "list", do_list, no_options, NULL, 0, 0,
 	  "benchmarks with their defaults, folio sizes of this kernel" },
@@ -416,7 +369,7 @@ static const struct command commands[] = {
 	{ "undo", do_undo, no_options, NULL, 0, 0,
 	  "put back the settings of a run that was killed" },
 	{ "version", do_version, no_options, NULL, 0, 0, "print the version" },
-	{ "help", do_help, help_options, NULL, 0, 0, "this text" },
+	{ "help", do_help, no_options, NULL, 0, 0, "this text" },
 };
 #define NCOMMANDS (sizeof(commands) / sizeof(commands[0]))
 
@@ -434,30 +387,6 @@ static void help_command(const struct command *c, FILE *to)
 	}
 }
 
-/* "-" is a hyphen to roff, unless escaped. */
-static void roff(const char *s)
-{
-	for (; *s; s++)
-		printf(*s == '-' ? "\\-" : "%c", *s);
-}
-
-static void man_options(void)
-{
-	for (size_t i = 0; i < NCOMMANDS; i++) {
-		const struct command *c = &commands[i];
-
-		printf(".SS mmtrend %s %s\n", c->name, c->files ? c->files : "");
-		printf("%c%s.\n", c->help[0] & ~0x20, c->help + 1);
-		for (const struct option_row *o = c->options; o->name; o++) {
-			printf(".TP\n\\fB");
-			roff(o->name);
-			printf("\\fR \\fI%s\\fR\n", o->arg ? o->arg : "");
-			roff(o->help);
-			putchar('\n');
-		}
-	}
-}
-
 static void usage_all(FILE *to)
 {
 	fputs("usage: mmtrend COMMAND [option...]\n", to);
@@ -470,66 +399,54 @@ static void usage_all(FILE *to)
 
 static int do_help(struct args *a)
 {
-	if (a->man)
-		man_options();
-	else
-		usage_all(stdout);
+	(void)a;
+	usage_all(stdout);
 	return EXIT_DONE;
 }
 
 /* --- the command line --------------------------------------------------- */
 
-static int set_number(const struct option_row *o, const char *value, void *at,
-		      struct err *e)
-{
-	int64_t least = o->kind == COUNT;
-	char *end;
-	long long v;
-
-	errno = 0;
-	v = strtoll(value, &end, 10);
-	if (end == value || *end || errno || v < least || v > o->max)
-		return err_set(e, "%s: expected a number from %lld to %lld, got \"%s\"",
-			       o->name, (long long)least, (long long)o->max, value);
-	if (o->kind == COUNT)
-		*(unsigned *)at = (unsigned)v;
-	else
-		*(int64_t *)at = v;
-	return 0;
-}
-
 static int set_value(struct args *a, const struct option_row *o,
 		     const char *value, struct err *e)
 {
 	void *at = (char *)a + o->offset;
+	int64_t v = 1;
+	char *end;
 
 	if (o->measuring && a->nmeasuring + 2 <= MAX_MEASURING) {
 		a->measuring[a->nmeasuring++] = o->name;
-		a->measuring[a->nmeasuring++] = value;
+		if (o->arg)
+			a->measuring[a->nmeasuring++] = value;
 	}
 	switch (o->kind) {
-	case FLAG:
-		break;
 	case TEXT:
 		*(const char **)at = value;
-		return 0;
+		break;
 	case SIZE:
-		return size_parse(value, at) ?
-		       err_set(e, "%s: expected a size such as 256m, got \"%s\"",
-			       o->name, value) : 0;
-	case COUNT:
+		if (size_parse(value, at))
+			return err_set(e, "%s: expected a size such as 256m, "
+				       "got \"%s\"", o->name, value);
+		break;
 	case NUMBER:
-		return set_number(o, value, at, e);
+		errno = 0;
+		v = strtoll(value, &end, 10);
+		if (end == value || *end || errno || v < o->min || v > o->max)
+			return err_set(e, "%s: expected a number from %lld to "
+				       "%lld, got \"%s\"", o->name,
+				       (long long)o->min, (long long)o->max, value);
+		/* fall through */
+	case FLAG:
+		*(int64_t *)at = v;
 	}
-	return -1;
+	return 0;
 }
 
-/* "--name value", "--name=value", "--flag". Sets how many words it took. */
+/* "--name value", "--name=value", "--flag": how many words it took. */
 static int take_option(const struct command *c, char **argv, struct args *a,
-		       int *took, struct err *e)
+		       struct err *e)
 {
 	size_t n = strcspn(argv[0], "=");
-	const char *value = argv[0][n] ? argv[0] + n + 1 : NULL;
+	const char *value = argv[0][n] ? argv[0] + n + 1 : argv[1];
 	const struct option_row *o = c->options;
 
 	while (o->name && (strncmp(o->name, argv[0], n) != 0 || o->name[n]))
@@ -537,42 +454,31 @@ static int take_option(const struct command *c, char **argv, struct args *a,
 	if (!o->name)
 		return err_set(e, "%s: no option %.100s (mmtrend %s --help)", c->name,
 			       argv[0], c->name);
-	*took = 1;
-	if (!o->arg && value)
+	if (!o->arg && argv[0][n])
 		return err_set(e, "%s: takes no value", o->name);
-	if (!o->arg) {
-		*(bool *)((char *)a + o->offset) = true;
-		return 0;
-	}
-	if (!value) {
-		value = argv[1];
-		*took = 2;
-	}
-	if (!value)
+	if (o->arg && !value)
 		return err_set(e, "%s: expected a value (%s)", o->name, o->arg);
-	return set_value(a, o, value, e);
+	if (set_value(a, o, value, e))
+		return -1;
+	return o->arg && !argv[0][n] ? 2 : 1;
 }
 
 static int parse(const struct command *c, char **argv, struct args *a,
 		 struct err *e)
 {
-	bool options = true;
 	int took;
 
 	a->files = argv;
 	for (; *argv; argv += took) {
 		took = 1;
-		if (options && !strcmp(*argv, "--")) {
-			options = false;
-		} else if (options && (!strcmp(*argv, "--help") ||
-				       !strcmp(*argv, "-h"))) {
+		if (!strcmp(*argv, "--help") || !strcmp(*argv, "-h"))
 			a->help = true;
-		} else if (options && (*argv)[0] == '-' && (*argv)[1]) {
-			if (take_option(c, argv, a, &took, e))
-				return -1;
-		} else {
+		else if ((*argv)[0] == '-' && (*argv)[1])
+			took = take_option(c, argv, a, e);
+		else
 			a->files[a->nfiles++] = *argv;
-		}
+		if (took < 0)
+			return -1;
 	}
 	if (!a->help && (a->nfiles < c->min_files || a->nfiles > c->max_files))
 		return err_set(e, "%s: expected %s", c->name,

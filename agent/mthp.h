@@ -2,20 +2,16 @@
 #ifndef AGENT_MTHP_H
 #define AGENT_MTHP_H
 /*
- * Anonymous folio sizes of this kernel, and the only code that changes THP
- * settings. A size exists iff hugepages-<n>kB/enabled exists (hugepages-8kB
- * has none). Sizes depend on the base page: nothing here assumes 4 kB or 2 MB.
- *
- * Before the first change the old values go to a journal in /run/mmtrend
- * (0700). It is put back on exit, on a signal, by the next `run`, or by
- * `mmtrend undo`. /run lives exactly as long as the sysfs values do: a new
- * boot has nothing to put back.
+ * Anonymous folio sizes of this kernel. A size exists iff
+ * hugepages-<n>kB/enabled exists (hugepages-8kB has none). Sizes depend on the
+ * base page: nothing here assumes 4 kB or 2 MB.
  */
 #include <stddef.h>
 #include <stdint.h>
 
 #include "../common/err.h"
 
+#define THP "/sys/kernel/mm/transparent_hugepage"
 #define MTHP_MAX 24
 
 struct mthp {
@@ -28,34 +24,14 @@ struct mthp {
 /* What this kernel has. A kernel without THP gives n == 0, no error. */
 int mthp_probe(struct mthp *m, struct err *e);
 
-/*
- * Take the lock (lock in the state directory, flock) that run, --tune and undo
- * share, then put back what a killed agent left behind. -1: another agent holds
- * it (@e names its pid and start) or the journal is unusable. The lock lasts
- * until mthp_restore() or exit. A user who may not change settings takes none.
- */
-int mthp_lock(struct err *e);
-
-/* After fork(), in the child: let go of the parent's lock. */
-void mthp_forked(void);
-
 /* May sizes be set here? Changes nothing. -1 with @e: why not. */
 int mthp_settable(const struct mthp *m, struct err *e);
 
 /* Make @folio_bytes the only anonymous size (base page: none), for MADV_HUGEPAGE
  * memory: every other size "never", then this one "madvise"; all read back.
- * Journals first; writes nothing if that is so already. 1 with @e: sizes cannot
+ * By settings.h, under its lock; writes nothing if that is so already. 1 with @e: sizes cannot
  * be set here. -1 with @e: it should have worked, e.g. a value did not stick. */
 int mthp_set(const struct mthp *m, uint64_t folio_bytes, struct err *e);
-
-/* Put everything back as found, drop the journal, release the lock. Safe to
- * call twice, and from a forked child (there it does nothing). On failure the
- * journal stays. */
-int mthp_restore(struct err *e);
-
-/* `mmtrend undo`: lock, put back what a killed agent left, release. @count:
- * values written. */
-int mthp_undo(size_t *count, struct err *e);
 
 /* anon_fault_alloc of one size; RECORD_NULL where the kernel has no per-size
  * counters. The base page has none by nature. */

@@ -10,11 +10,57 @@
 #define MIN_PMDS	4	/* smaller regions say more about their edges */
 #define SAMPLE_TEXT	16	/* bytes of JSON a sample may take */
 
-/* Parameters that travel with a benchmark, unless 0. */
-static const struct { const char *name; size_t offset; } PARAMS[] = {
-	{ "memory_bytes", offsetof(struct bench_params, memory_bytes) },
+/* Parameters that travel with a benchmark, unless 0. An option changes one of
+ * those benchmarks that have @of. */
+static const struct param {
+	const char *name;
+	size_t at, of;			/* in struct bench_params */
+	bool flag;
+} PARAMS[] = {
+#define AT(field) offsetof(struct bench_params, field)
+	{ "memory_bytes", AT(memory_bytes), AT(memory_bytes), false },
+	{ "pages_per_call", AT(pages_per_call), AT(pages_per_call), false },
+	{ "write", AT(write), AT(pages_per_call), true },
+	{ "shared", AT(shared), AT(pages_per_call), true },
+	{ "hugetlb", AT(hugetlb), AT(pages_per_call), true },
+	{ "stride_bytes", AT(stride_bytes), AT(stride_bytes), false },
+#undef AT
 };
 #define NPARAMS (sizeof(PARAMS) / sizeof(PARAMS[0]))
+
+/* A benchmark of the run, with what its cells have in common. */
+struct part {
+	const struct bench *bench;	/* NULL: not of this agent */
+	struct bench_params params;
+	unsigned launches, iterations;
+	const char *cannot;		/* all its cells are skipped for this */
+};
+
+static uint64_t get(const struct bench_params *p, size_t at)
+{
+	return *(const uint64_t *)((const char *)p + at);
+}
+
+static void set(struct bench_params *p, size_t at, uint64_t v)
+{
+	*(uint64_t *)((char *)p + at) = v;
+}
+
+void plan_params_text(const struct bench_params *p, struct buf *out)
+{
+	char text[SIZE_TEXT];
+
+	for (size_t i = 0; i < NPARAMS; i++) {
+		const char *name = PARAMS[i].name, *unit = strstr(name, "_bytes");
+		uint64_t v = get(p, PARAMS[i].at);
+
+		if (v && unit)
+			buf_printf(out, " %.*s=%s", (int)(unit - name), name,
+				   size_text(v, text));
+		else if (v)
+			buf_printf(out, " %s=%llu", name, (unsigned long long)v);
+	}
+}
 
 /* Cut the next name off a comma-separated list. */
 static bool next_word(const char **list, char word[RECORD_MAX_NAME])
@@ -80,24 +126,38 @@ static int choose_sizes(const struct mthp *m, const char *list, uint64_t *sizes,
 	return *n ? 0 : err_set(e, "--size: expected at least one size");
 }
 
-static int resolve_params(const struct plan *pl, const struct bench *b,
-			  struct bench_params *p, struct err *e)
+static int check_memory(const struct plan *pl, uint64_t bytes, struct err *e)
 {
 	uint64_t align = pl->mthp.pmd_bytes ? pl->mthp.pmd_bytes :
 					      pl->mthp.base_bytes;
 	char text[SIZE_TEXT], most[SIZE_TEXT];
 
-	*p = b->defaults;
-	if (!p->memory_bytes)
-		return 0;
-	if (p->memory_bytes < MIN_PMDS * align)
-		p->memory_bytes = MIN_PMDS * align;
-	if (pl->o->memory_bytes)
-		p->memory_bytes = pl->o->memory_bytes;
-	if (!(p->memory_bytes % align) && p->memory_bytes <= BENCH_MAX_MEMORY)
+	if (!(bytes % align) && bytes <= BENCH_MAX_MEMORY)
 		return 0;
 	return err_set(e, "--memory: expected a multiple of %s, at most %s",
 		       size_text(align, text), size_text(BENCH_MAX_MEMORY, most));
+}
+
+/* The defaults, and what the options change. */
+static int resolve_params(const struct plan *pl, struct part *part, struct err *e)
+{
+	const struct bench_params *defaults = &part->bench->defaults;
+	uint64_t least = MIN_PMDS * (pl->mthp.pmd_bytes ? pl->mthp.pmd_bytes :
+							  pl->mthp.base_bytes), most;
+
+	part->params = *defaults;
+	if (defaults->memory_bytes && defaults->memory_bytes < least)
+		part->params.memory_bytes = least;
+	for (size_t i = 0; i < NPARAMS; i++) {
+		uint64_t asked = get(&pl->o->params, PARAMS[i].at);
+
+		if (asked && get(defaults, PARAMS[i].of))
+			set(&part->params, PARAMS[i].at, asked);
+	}
+	most = part->params.memory_bytes / pl->mthp.base_bytes;
+	if (part->params.pages_per_call > most)
+		part->params.pages_per_call = most;	/* as the kernel does */
+	return check_memory(pl, part->params.memory_bytes, e);
 }
 
 void plan_settle(struct plan *pl, struct record_cell *c, enum record_status status,
@@ -131,7 +191,7 @@ static void foresee(struct plan *pl, const struct job *j, const char *cannot)
 
 	if (cannot)
 		plan_settle(pl, j->cell, RECORD_SKIP, cannot);
-	if (!j->bench->sized)
+	if (!j->bench || !j->bench->sized)
 		return;
 	if (!has_size(&pl->mthp, folio)) {
 		snprintf(text, sizeof(text),
@@ -156,54 +216,57 @@ char *plan_metric_name(const struct plan *pl, const struct bench_metric *m)
 	return record_printf(pl->r, "%.*s_insns", (int)n - 3, m->name);
 }
 
-static int describe(struct plan *pl, const struct bench *b,
-		    const struct bench_params *p, struct record_bench *rb)
+static int describe(struct plan *pl, const struct part *part,
+		    struct record_bench *rb)
 {
+	const struct bench *b = part->bench;
+	bool usual = !memcmp(&part->params, &b->defaults, sizeof(part->params));
+
 	rb->name = record_dup(pl->r, b->name);
-	rb->same_as = record_dup(pl->r, b->same_as);
+	rb->same_as = record_dup(pl->r, usual ? b->same_as : NULL);
 	rb->rev = b->rev;
 	rb->params = record_alloc(pl->r, NPARAMS * sizeof(*rb->params));
-	rb->metrics = record_alloc(pl->r, b->nmetrics * sizeof(*rb->metrics));
+	rb->nmetrics = bench_nmetrics(b, &part->params);
+	rb->metrics = record_alloc(pl->r, rb->nmetrics * sizeof(*rb->metrics));
 	if (!rb->name || !rb->params || !rb->metrics)
 		return -1;
 	for (size_t i = 0; i < NPARAMS; i++) {
-		uint64_t v = *(const uint64_t *)((const char *)p + PARAMS[i].offset);
+		uint64_t v = get(&part->params, PARAMS[i].at);
 
 		if (v)
 			rb->params[rb->nparams++] = (struct record_param){
 				.name = record_dup(pl->r, PARAMS[i].name),
-				.kind = RECORD_PARAM_INT, .i = (int64_t)v };
+				.kind = PARAMS[i].flag ? RECORD_PARAM_BOOL :
+							 RECORD_PARAM_INT,
+				.i = (int64_t)v };
 	}
-	for (size_t i = 0; i < b->nmetrics; i++) {
+	for (size_t i = 0; i < rb->nmetrics; i++) {
 		const struct bench_metric *m = &b->metrics[i];
 		bool ns = !strcmp(m->unit, "ns");
 
-		rb->metrics[rb->nmetrics++] = (struct record_metric){
+		rb->metrics[i] = (struct record_metric){
 			.name = plan_metric_name(pl, m),
 			.unit = record_dup(pl->r, pl->exact && ns ? "insns" : m->unit),
 			.better = m->better,
 			.reduce = pl->exact ? RECORD_MIN : RECORD_MEDIAN,
 			.quantum = m->quantum,
-			.ops = bench_ops(b, p, &pl->mthp) };
+			.ops = bench_ops(b, &part->params, &pl->mthp) };
 	}
 	return 0;
 }
 
-static int add_cell(struct plan *pl, const struct bench *b,
-		    const struct bench_params *p, uint64_t folio_bytes,
-		    const char *cannot)
+/* A cell of the document's last benchmark. */
+static int add_cell(struct plan *pl, const struct part *part, int64_t folio_bytes)
 {
 	struct record *r = pl->r;
+	struct record_bench *rb = &r->benches[r->nbenches - 1];
 	struct job *j = &pl->jobs[r->ncells];
 	struct record_cell *c = &r->cells[r->ncells++];
-	size_t samples;
+	size_t samples = part->iterations * rb->nmetrics;
 
-	j->bench = b;
-	j->params = *p;
-	j->cell = c;
-	j->launches = pl->o->launches ? pl->o->launches : b->launches;
-	j->iterations = pl->o->iterations ? pl->o->iterations : b->iterations;
-	samples = j->iterations * b->nmetrics;
+	*j = (struct job){ .bench = part->bench, .params = part->params,
+			   .launches = part->launches,
+			   .iterations = part->iterations, .cell = c };
 	if (samples > pl->most_samples)
 		pl->most_samples = samples;
 	pl->text += j->launches * (samples + 16) * SAMPLE_TEXT;
@@ -211,55 +274,154 @@ static int add_cell(struct plan *pl, const struct bench *b,
 		r->design.launches = j->launches;
 	if (r->design.iterations < j->iterations)
 		r->design.iterations = j->iterations;
-	c->bench = record_dup(r, b->name);
-	c->folio_bytes = (int64_t)folio_bytes;
+	c->bench = rb->name;
+	c->folio_bytes = folio_bytes;
 	c->launches = record_alloc(r, j->launches * sizeof(*c->launches));
-	if (!c->bench || !c->launches)
+	if (!c->launches)
 		return -1;
-	foresee(pl, j, cannot);
+	foresee(pl, j, part->cannot);
 	pl->total += c->status == RECORD_OK ? j->launches : 0;
 	return 0;
 }
 
+/* --- what to measure: by the options ------------------------------------ */
+
 static int add_bench(struct plan *pl, const struct bench *b, const uint64_t *sizes,
 		     size_t nsizes, struct err *e)
 {
-	struct bench_params p;
+	struct part part = {
+		.bench = b,
+		.launches = pl->o->launches ? (unsigned)pl->o->launches : b->launches,
+		.iterations = pl->o->iterations ? (unsigned)pl->o->iterations :
+						  b->iterations,
+	};
 	struct err why;
-	bool can;
 
-	if (resolve_params(pl, b, &p, e))
+	if (resolve_params(pl, &part, e))
 		return -1;
-	can = !b->can_run || !b->can_run(&p, &why);
-	if (describe(pl, b, &p, &pl->r->benches[pl->r->nbenches++]))
+	if (b->can_run && b->can_run(&part.params, &why))
+		part.cannot = why.msg;
+	if (describe(pl, &part, &pl->r->benches[pl->r->nbenches++]))
 		return err_set(e, "no memory");
 	for (size_t i = 0; i < (b->sized ? nsizes : 1); i++)
-		if (add_cell(pl, b, &p, b->sized ? sizes[i] : pl->mthp.base_bytes,
-			     can ? NULL : why.msg))
+		if (add_cell(pl, &part, (int64_t)(b->sized ? sizes[i] :
+						  pl->mthp.base_bytes)))
 			return err_set(e, "no memory");
+	return 0;
+}
+
+static int by_options(struct plan *pl, const uint64_t *sizes, size_t nsizes,
+		      struct err *e)
+{
+	bool chosen[RECORD_MAX_BENCHES] = { false };
+
+	if (choose_benches(pl->o->bench, chosen, e))
+		return -1;
+	for (size_t b = 0; b < bench_count; b++)
+		if ((!pl->o->bench || chosen[b]) &&
+		    add_bench(pl, bench_all[b], sizes, nsizes, e))
+			return -1;
+	return 0;
+}
+
+/* --- what to measure: by a document ------------------------------------- */
+
+/* The benchmark and parameters that @old has. -1 with @e: not here. */
+static int recall(const struct plan *pl, const struct record_bench *old,
+		  struct part *part, struct err *e)
+{
+	const struct bench *b = bench_match(old->name, 0);
+
+	if (!b || strcmp(b->name, old->name) != 0)
+		return err_set(e, "this agent has no benchmark %s", old->name);
+	if (b->rev != old->rev)
+		return err_set(e, "%s: this agent has revision %d, not %lld",
+			       old->name, b->rev, (long long)old->rev);
+	for (size_t i = 0; i < old->nparams; i++) {
+		const char *name = old->params[i].name;
+		size_t k = 0;
+
+		while (k < NPARAMS && strcmp(PARAMS[k].name, name) != 0)
+			k++;
+		if (k == NPARAMS)
+			return err_set(e, "%s: this agent has no parameter %s",
+				       old->name, name);
+		set(&part->params, PARAMS[k].at, (uint64_t)old->params[i].i);
+	}
+	if (check_memory(pl, part->params.memory_bytes, e))
+		return -1;
+	part->bench = b;
+	return b->can_run ? b->can_run(&part->params, e) : 0;
+}
+
+static int again(struct plan *pl, const struct record_bench *old, struct err *e)
+{
+	const struct record *more = pl->o->more;
+	struct record_bench *rb = &pl->r->benches[pl->r->nbenches++];
+	struct part part = { .bench = NULL };
+	struct err why;
+
+	for (size_t i = 0; i < more->ncells; i++) {
+		const struct record_cell *c = &more->cells[i];
+
+		if (strcmp(c->bench, old->name) != 0 || !c->nlaunches)
+			continue;
+		if (part.launches < c->nlaunches)
+			part.launches = (unsigned)c->nlaunches;
+		if (c->launches->nsamples &&
+		    part.iterations < c->launches->samples->values.n)
+			part.iterations = (unsigned)c->launches->samples->values.n;
+	}
+	if (recall(pl, old, &part, &why))
+		part.cannot = why.msg;
+	if (part.bench && !part.launches) {	/* it could not be measured then */
+		part.launches = part.bench->launches;
+		part.iterations = part.bench->iterations;
+	}
+	if (!part.bench)
+		*rb = *old;
+	else if (describe(pl, &part, rb))
+		return err_set(e, "no memory");
+	for (size_t i = 0; i < more->ncells; i++)
+		if (!strcmp(more->cells[i].bench, old->name) &&
+		    add_cell(pl, &part, more->cells[i].folio_bytes))
+			return err_set(e, "no memory");
+	return 0;
+}
+
+static int by_document(struct plan *pl, struct err *e)
+{
+	const struct run_opts *o = pl->o;
+	const struct bench_params none = { 0 };
+
+	if (o->bench || o->size || o->launches || o->iterations ||
+	    memcmp(&o->params, &none, sizeof(none)) != 0)
+		return err_set(e, "--more: benchmarks, sizes, parameters and counts "
+			       "come from its document, not from options");
+	for (size_t i = 0; i < o->more->nbenches; i++)
+		if (again(pl, &o->more->benches[i], e))
+			return -1;
 	return 0;
 }
 
 int plan_make(struct plan *pl, struct err *e)
 {
-	bool chosen[RECORD_MAX_BENCHES] = { false };
+	const struct record *more = pl->o->more;
 	struct record *r = pl->r;
 	uint64_t sizes[SIZES_MAX];
-	size_t nsizes, cells;
+	size_t nsizes, nbenches, cells;
 
-	if (choose_benches(pl->o->bench, chosen, e) ||
-	    choose_sizes(&pl->mthp, pl->o->size, sizes, &nsizes, e))
+	if (choose_sizes(&pl->mthp, pl->o->size, sizes, &nsizes, e))
 		return -1;
-	cells = bench_count * nsizes;
-	r->benches = record_alloc(r, bench_count * sizeof(*r->benches));
+	nbenches = more ? more->nbenches : bench_count;
+	cells = more ? more->ncells : bench_count * nsizes;
+	r->benches = record_alloc(r, nbenches * sizeof(*r->benches));
 	r->cells = record_alloc(r, cells * sizeof(*r->cells));
 	pl->jobs = record_alloc(r, cells * sizeof(*pl->jobs));
 	if (!r->benches || !r->cells || !pl->jobs)
 		return err_set(e, "no memory");
-	for (size_t b = 0; b < bench_count; b++)
-		if ((!pl->o->bench || chosen[b]) &&
-		    add_bench(pl, bench_all[b], sizes, nsizes, e))
-			return -1;
+	if (more ? by_document(pl, e) : by_options(pl, sizes, nsizes, e))
+		return -1;
 	if (pl->text > RECORD_MAX_BODY)
 		return err_set(e, "--launches, --iterations: the document would "
 			       "have %zu bytes, at most %u can be sent",

@@ -9,7 +9,7 @@
 #include "run.h"
 
 struct job {			/* what to do for one cell */
-	const struct bench *bench;
+	const struct bench *bench;	/* NULL: never started */
 	struct bench_params params;
 	unsigned launches, iterations, started;
 	struct record_cell *cell;	/* has room for all launches */
@@ -32,6 +32,8 @@ struct plan {
 /* -1 with @e: the options ask for what cannot be. */
 int plan_make(struct plan *p, struct err *e);
 
+/* " memory=256m pages_per_call=512" */
+void plan_params_text(const struct bench_params *p, struct buf *out);
 /* A cell's status only ever gets worse (the order of the enum); a reason is
  * kept once. */
 void plan_settle(struct plan *p, struct record_cell *c, enum record_status status,

@@ -16,18 +16,19 @@
 
 #include "../common/buf.h"
 #include "../common/record.h"
+#include "file.h"
 #include "host.h"
 #include "push.h"
 #include "spool.h"
 
 #define URL_DEFAULT	"http://127.0.0.1:8080"
 #define URL_MAX		1024
-#define TRIES_DEFAULT	8
+#define TRIES		8
 #define GIVE_UP		3	/* runs in a row that could not be sent */
 #define BACKOFF_MS	100	/* the first wait is shorter, each next doubles */
-#define BACKOFF_MAX_MS	60000
 #define RETRY_MAX_S	300	/* the longest Retry-After that is obeyed */
 #define REPLY_MAX	(64u << 10)
+#define PAGES_MAX	(256u << 10)	/* bytes of pages that are told */
 #define TOKEN_MAX	512
 #define CONNECT_S	10L
 #define TOTAL_S		120L
@@ -49,14 +50,18 @@ struct push {
 	const char *base;		/* URL without a trailing slash */
 	size_t base_len;
 	bool loopback;
-	unsigned max_tries, tries;	/* tries: for the next run */
 	char auth[TOKEN_MAX + 32];
+	unsigned tries;			/* for the next run */
+	unsigned sent, refused, kept, kept_in_row;
+	bool away;
+	struct buf pages;		/* lines, after a first empty one */
 };
 
 struct reply {
 	long status;			/* 0: none came */
 	int64_t retry_after_s;
 	struct buf body;
+	json_t *receipt;		/* on SENT of a run */
 	struct err why;			/* if it is no success */
 };
 
@@ -71,43 +76,31 @@ static bool is_loopback(const char *host)
 	return inet_pton(AF_INET, host, &v4) == 1 && ntohl(v4.s_addr) >> 24 == 127;
 }
 
-/* http or https, a host, perhaps a path; no user, query or fragment. */
 static int check_url(struct push *p, const struct push_opts *o, struct err *e)
 {
-	static const CURLUPart unwanted[] = {
-		CURLUPART_USER, CURLUPART_PASSWORD, CURLUPART_QUERY, CURLUPART_FRAGMENT,
-	};
-	char *scheme = NULL, *host = NULL, *part = NULL;
+	char *scheme = NULL, *host = NULL;
 	CURLU *u = curl_url();
-	int ret = -1;
+	int ret = 0;
 
-	if (!u || p->base_len > URL_MAX ||
-	    curl_url_set(u, CURLUPART_URL, p->base, 0) ||
+	p->base = o->url ? o->url : getenv("MMTREND_URL");
+	if (!p->base || !*p->base)
+		p->base = URL_DEFAULT;
+	p->base_len = strlen(p->base);
+	while (p->base_len && p->base[p->base_len - 1] == '/')
+		p->base_len--;
+	if (!u || p->base_len > URL_MAX || strpbrk(p->base, "?#") ||
+	    curl_url_set(u, CURLUPART_URL, p->base, CURLU_DISALLOW_USER) ||
 	    curl_url_get(u, CURLUPART_SCHEME, &scheme, 0) ||
 	    curl_url_get(u, CURLUPART_HOST, &host, 0) ||
-	    (strcmp(scheme, "http") != 0 && strcmp(scheme, "https") != 0)) {
-		err_set(e, "--url: expected http://... or https://..., got \"%.80s\"",
-			p->base);
-		goto out;
-	}
-	for (size_t i = 0; i < sizeof(unwanted) / sizeof(unwanted[0]) && !part; i++)
-		if (curl_url_get(u, unwanted[i], &part, 0))
-			part = NULL;
-	if (part) {
-		err_set(e, "--url: expected no user, password, query or fragment in it");
-		goto out;
-	}
-	p->loopback = is_loopback(host);
-	if (!strcmp(scheme, "http") && !p->loopback && !o->insecure) {
-		err_set(e, "--url: the token would travel in the clear to %.80s: "
-			"use https, or --insecure", host);
-		goto out;
-	}
-	ret = 0;
-out:
+	    (strcmp(scheme, "http") != 0 && strcmp(scheme, "https") != 0))
+		ret = err_set(e, "--url: expected http[s]://HOST[:PORT][/PATH], "
+			      "without user or query, got \"%.80s\"", p->base);
+	else if (!(p->loopback = is_loopback(host)) && !o->insecure &&
+		 !strcmp(scheme, "http"))
+		ret = err_set(e, "--url: the token would travel in the clear to "
+			      "%.80s: use https, or --insecure", host);
 	curl_free(scheme);
 	curl_free(host);
-	curl_free(part);
 	curl_url_cleanup(u);
 	return ret;
 }
@@ -120,6 +113,8 @@ static int read_token(struct push *p, const char *path, struct err *e)
 	ssize_t n = -1;
 	int fd;
 
+	if (!path)
+		path = getenv("MMTREND_TOKEN_FILE");
 	if (!path || !*path)
 		return err_set(e, "no token: give --token-file, or set MMTREND_TOKEN_FILE");
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -240,96 +235,61 @@ static void request(struct push *p, const char *method, const char *path,
 /* Full jitter: clients that failed together do not come back together. */
 static void back_off(unsigned attempt, int64_t retry_after_s)
 {
-	int64_t ms = BACKOFF_MAX_MS, at_least = retry_after_s * 1000;
+	int64_t ms = (int64_t)BACKOFF_MS << attempt;
 	struct timespec ts;
 	uint32_t dice = 0;
 
-	if (attempt < 8 && (int64_t)BACKOFF_MS << attempt < ms)
-		ms = (int64_t)BACKOFF_MS << attempt;
 	if (getrandom(&dice, sizeof(dice), 0) != sizeof(dice))
 		dice = UINT32_MAX / 2;
 	ms = ms * dice / UINT32_MAX;
-	if (ms < at_least)
-		ms = at_least;
+	if (ms < retry_after_s * 1000)
+		ms = retry_after_s * 1000;
 	ts.tv_sec = ms / 1000;
 	ts.tv_nsec = ms % 1000 * 1000000;
 	nanosleep(&ts, NULL);
 }
 
 /* A whole receipt, or it is none: a portal's "200 Welcome" takes no run. */
-static json_t *read_receipt(struct reply *re, const char *id)
+static enum outcome read_receipt(struct reply *re, const char *id)
 {
 	json_t *j = json_loadb(re->body.len ? re->body.s : "", re->body.len,
 			       JSON_REJECT_DUPLICATES, NULL);
 	const char *got = json_string_value(json_object_get(j, "id"));
 
-	if (got && !strcmp(got, id))
-		return j;
+	if (got && !strcmp(got, id)) {
+		re->receipt = j;
+		return SENT;
+	}
 	json_decref(j);
 	err_set(&re->why, "the server answered %ld without a receipt for run %s",
 		re->status, id);
-	return NULL;
+	return KEPT;
 }
 
-/* --- one run --------------------------------------------------------------- */
-
-/* The server lacks this kernel's config. Best effort: the next run asks again. */
-static void send_config(struct push *p, const struct record *r)
-{
-	struct reply re = { .body = BUF_INIT };
-	struct curl_slist *headers = NULL, *more;
-	struct buf body = BUF_INIT;
-	char path[128], hex[65] = "";
-	struct err e = { "" };
-	size_t len = 0;
-
-	body.s = host_config(&len, &e);
-	body.len = body.cap = len;
-	if (body.s)
-		host_sha256(body.s, len, hex);
-	if (!r->kernel.config_sha256 || strcmp(hex, r->kernel.config_sha256) != 0)
-		goto out;	/* the run is of another boot */
-	headers = curl_slist_append(NULL, p->auth);
-	more = curl_slist_append(headers, "Content-Type: application/octet-stream");
-	if (!headers || !more || !curl_slist_append(headers, "Expect:"))
-		goto out;
-	snprintf(path, sizeof(path), "/api/v1/files/%s", hex);
-	for (unsigned i = 1; i <= p->max_tries; i++) {
-		request(p, "PUT", path, headers, &body, &re);
-		if (judge(re.status) != KEPT)
-			break;
-		back_off(i, re.retry_after_s);
-	}
-	if (judge(re.status) != SENT)
-		fprintf(stderr, "mmtrend: push: kernel config not sent: %s\n",
-			re.why.msg);
-out:
-	curl_slist_free_all(headers);
-	buf_free(&body);
-	buf_free(&re.body);
-}
-
-static enum outcome post(struct push *p, const struct record *r,
-			 const struct buf *body, struct reply *re,
-			 json_t **receipt)
+/* Send until it is there, refused, or tried often enough. @id: of the run that
+ * the receipt must name; NULL: it is no run. */
+static enum outcome deliver(struct push *p, const char *method, const char *path,
+			    const struct buf *body, const char *id,
+			    struct reply *re)
 {
 	struct curl_slist *headers = NULL;
 	enum outcome got = KEPT;
 	char key[80];
 
-	snprintf(key, sizeof(key), "Idempotency-Key: %.40s", r->id);
+	snprintf(key, sizeof(key), "Idempotency-Key: %.40s", id ? id : "");
 	headers = curl_slist_append(NULL, p->auth);
 	if (!headers || !curl_slist_append(headers, key) ||
-	    !curl_slist_append(headers, "Content-Type: application/json") ||
+	    !curl_slist_append(headers, id ? "Content-Type: application/json" :
+				"Content-Type: application/octet-stream") ||
 	    !curl_slist_append(headers, "Expect:")) {	/* else 1 s is lost */
 		err_set(&re->why, "no memory");
 		goto out;
 	}
 	for (unsigned i = 1; ; i++) {
-		request(p, "POST", "/api/v1/runs", headers, body, re);
+		request(p, method, path, headers, body, re);
 		got = judge(re->status);
-		if (got == SENT && !(*receipt = read_receipt(re, r->id)))
-			got = KEPT;
+		if (got == SENT && id)
+			got = read_receipt(re, id);
 		if (got != KEPT || re->status == 403 || i >= p->tries)
 			break;
 		back_off(i, re->retry_after_s);
@@ -339,23 +299,53 @@ out:
 	return got;
 }
 
-static int read_file(const char *path, struct buf *b, struct err *e)
+static void reply_free(struct reply *re)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	char chunk[16384];
-	ssize_t n = 0;
+	json_decref(re->receipt);
+	buf_free(&re->body);
+}
 
-	if (fd < 0)
-		return err_set(e, "%s: %s", path, strerror(errno));
-	while (b->len <= RECORD_MAX_BODY &&
-	       (n = read(fd, chunk, sizeof(chunk))) > 0)
-		buf_add(b, chunk, (size_t)n);
-	close(fd);
-	if (n < 0)
-		return err_set(e, "%s: %s", path, strerror(errno));
-	if (b->len > RECORD_MAX_BODY)
-		return err_set(e, "%s: expected at most %u bytes", path, RECORD_MAX_BODY);
-	return buf_ok(b) ? 0 : err_set(e, "no memory");
+/* --- one run --------------------------------------------------------------- */
+
+/* The server lacks this kernel's config. Best effort: the next run asks again. */
+static void send_config(struct push *p, const struct record *r)
+{
+	struct reply re = { .body = BUF_INIT };
+	struct buf body = BUF_INIT;
+	char path[128], hex[65] = "";
+	struct err e;
+
+	body.s = host_config(&body.len, &e);
+	body.cap = body.len;
+	if (body.s)
+		host_sha256(body.s, body.len, hex);
+	snprintf(path, sizeof(path), "/api/v1/files/%s", hex);
+	/* else the run is of another boot */
+	if (r->kernel.config_sha256 && !strcmp(hex, r->kernel.config_sha256) &&
+	    deliver(p, "PUT", path, &body, NULL, &re) != SENT)
+		fprintf(stderr, "mmtrend: push: kernel config not sent: %s\n",
+			re.why.msg);
+	buf_free(&body);
+	reply_free(&re);
+}
+
+/* Each once; the loop of the `null` benchmark is no trend to look at. */
+static void note_pages(struct push *p, const json_t *receipt)
+{
+	json_t *urls = json_object_get(receipt, "urls");
+
+	for (size_t i = 0; i < json_array_size(urls); i++) {
+		const char *url = json_string_value(json_array_get(urls, i));
+		struct buf line = BUF_INIT;
+
+		buf_printf(&line, "\n%s\n", url ? url : "");
+		if (url && buf_ok(&line) && !url[strcspn(url, "\r\n\033")] &&
+		    !strstr(url, "bench=null&") &&
+		    (!p->pages.s || !strstr(p->pages.s, line.s)) &&
+		    p->pages.len + line.len < PAGES_MAX)
+			buf_str(&p->pages, line.s + (p->pages.len > 0));
+		buf_free(&line);
+	}
 }
 
 /* @e: why it is not SENT; on REFUSED what to keep beside it. */
@@ -364,131 +354,102 @@ static enum outcome send_file(struct push *p, const char *path, struct err *e)
 	struct reply re = { .body = BUF_INIT };
 	struct buf body = BUF_INIT;
 	struct record *r = NULL;
-	json_t *receipt = NULL;
 	enum outcome got = KEPT;
-	const char *url;
 
-	if (read_file(path, &body, e))
+	if (file_read(path, RECORD_MAX_BODY, &body, e))
 		goto out;
+	got = REFUSED;
 	r = record_parse(body.s ? body.s : "", body.len, e);
-	if (!r) {
-		got = REFUSED;
+	if (!r)
 		goto out;
-	}
-	got = post(p, r, &body, &re, &receipt);
-	if (got != SENT) {
-		*e = re.why;
+	got = deliver(p, "POST", "/api/v1/runs", &body, r->id, &re);
+	*e = re.why;
+	if (got != SENT)
 		goto out;
-	}
-	url = json_string_value(json_object_get(receipt, "url"));
-	if (url && !url[strcspn(url, "\r\n\033")])
-		puts(url);
-	if (json_is_true(json_object_get(receipt, "want_config")))
+	note_pages(p, re.receipt);
+	if (json_is_true(json_object_get(re.receipt, "want_config")))
 		send_config(p, r);
 out:
-	json_decref(receipt);
 	record_free(r);
 	buf_free(&body);
-	buf_free(&re.body);
+	reply_free(&re);
 	return got;
 }
 
 /* --- many ------------------------------------------------------------------ */
 
-struct tally {
-	unsigned sent, refused, kept, in_row;
-	bool away;
-};
-
-static void count(struct push *p, struct tally *t, enum outcome got,
-		  const char *path, const struct err *e)
+static void count(struct push *p, enum outcome got, const char *path,
+		  const struct err *why)
 {
-	t->sent += got == SENT;
-	t->refused += got == REFUSED;
-	t->kept += got == KEPT || got == AWAY;
-	t->in_row = got == KEPT ? t->in_row + 1 : 0;
-	t->away |= got == AWAY || t->in_row >= GIVE_UP;
+	p->sent += got == SENT;
+	p->refused += got == REFUSED;
+	p->kept += got == KEPT || got == AWAY;
+	p->kept_in_row = got == KEPT ? p->kept_in_row + 1 : 0;
+	p->away |= got == AWAY || p->kept_in_row >= GIVE_UP;
 	/* A server that was away for one run is not waited for by each. */
-	p->tries = got == KEPT ? 1 : p->max_tries;
+	p->tries = got == KEPT ? 1 : TRIES;
 	if (isatty(STDERR_FILENO))
-		fprintf(stderr, "\r%u sent, %u refused, %u not sent%s", t->sent,
-			t->refused, t->kept, got == SENT ? "" : "\n");
+		fprintf(stderr, "\r%u sent, %u refused, %u not sent%s", p->sent,
+			p->refused, p->kept, got == SENT ? "" : "\n");
 	if (got != SENT)
 		fprintf(stderr, "mmtrend: push: %s: %s: %s\n", path,
-			got == REFUSED ? "refused" : "not sent", e->msg);
+			got == REFUSED ? "refused" : "not sent", why->msg);
 }
 
-static void push_files(struct push *p, char *const *files, size_t n,
-		       struct tally *t)
+static void push_files(struct push *p, char *const *files, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
-		struct err e = { "" };
-		enum outcome got = t->away ? AWAY : send_file(p, files[i], &e);
+	struct err why;
 
-		if (t->away)
-			err_set(&e, "the server is not there for it");
-		count(p, t, got, files[i], &e);
-	}
+	for (size_t i = 0; i < n && !p->away; i++)
+		count(p, send_file(p, files[i], &why), files[i], &why);
 }
 
-static void push_spool(struct push *p, struct tally *t)
+static void push_spool(struct push *p)
 {
-	char path[4096], after[4096] = "";
-	struct err e = { "" }, why;
-	enum outcome got;
-	int more;
+	char path[PATH_MAX] = "";
+	struct err e, why;
+	int more = 0;
 
-	while (!t->away &&
-	       (more = spool_next(*after ? after : NULL, path, &e)) == 1) {
-		got = send_file(p, path, &why);
-		count(p, t, got, path, &why);
-		snprintf(after, sizeof(after), "%s", path);
+	while (!p->away && (more = spool_next(*path ? path : NULL, path, &e)) > 0) {
+		enum outcome got = send_file(p, path, &why);
+
+		count(p, got, path, &why);
 		if ((got == SENT && spool_drop(path, &e)) ||
 		    (got == REFUSED && spool_bury(path, why.msg, &e))) {
 			more = -1;
 			break;
 		}
 	}
-	if (!t->away && more < 0) {
+	if (more < 0) {
 		fprintf(stderr, "mmtrend: push: spool: %s\n", e.msg);
-		t->kept++;
+		p->kept++;
 	}
 }
 
 int push_send(const struct push_opts *o, char *const *files, size_t nfiles)
 {
-	const char *token = o->token_file;
-	struct push p = { .max_tries = o->max_tries };
+	struct push p = { .tries = TRIES, .pages = BUF_INIT };
 	int ret = EXIT_USAGE;
-	struct tally t = { 0 };
-	struct err e = { "" };
+	struct err e;
 
-	if (!token)
-		token = getenv("MMTREND_TOKEN_FILE");
-	if (!p.max_tries)
-		p.max_tries = TRIES_DEFAULT;
-	p.tries = p.max_tries;
-	p.base = o->url ? o->url : getenv("MMTREND_URL");
-	if (!p.base || !*p.base)
-		p.base = URL_DEFAULT;
-	p.base_len = strlen(p.base);
-	while (p.base_len && p.base[p.base_len - 1] == '/')
-		p.base_len--;
 	curl_global_init(CURL_GLOBAL_DEFAULT);
-	if (check_url(&p, o, &e) || read_token(&p, token, &e)) {
+	if (check_url(&p, o, &e) || read_token(&p, o->token_file, &e)) {
 		fprintf(stderr, "mmtrend: push: %s\n", e.msg);
 		goto out;
 	}
 	p.curl = curl_easy_init();
 	if (p.curl && nfiles)
-		push_files(&p, files, nfiles, &t);
+		push_files(&p, files, nfiles);
 	else if (p.curl)
-		push_spool(&p, &t);
-	if (isatty(STDERR_FILENO) && t.sent)
+		push_spool(&p);
+	if (isatty(STDERR_FILENO) && p.sent)
 		fputc('\n', stderr);
-	ret = !p.curl || t.kept ? EXIT_NOT_SENT :
-	      t.refused ? EXIT_REFUSED : EXIT_SENT;
+	if (p.pages.len)
+		fputs(p.pages.s + 1, stdout);
+	ret = !p.curl || p.kept ? EXIT_NOT_SENT :
+	      p.refused ? EXIT_REFUSED : EXIT_SENT;
 out:
+	buf_free(&p.pages);
 	curl_easy_cleanup(p.curl);
 	curl_global_cleanup();
 	return ret;

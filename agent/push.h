@@ -8,16 +8,15 @@
  * comes from a 0600 file, never from argv; it never follows a redirect and
  * never travels over plain http off loopback unless @insecure.
  */
-#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "../common/err.h"
 
 struct push_opts {
 	const char *url;	/* --url, else MMTREND_URL, else http://127.0.0.1:8080 */
 	const char *token_file;	/* --token-file, else MMTREND_TOKEN_FILE */
-	bool insecure;
-	unsigned max_tries;	/* 0: the default */
+	uint64_t insecure;	/* 1: plain http to other machines too */
 };
 
 /* Send @files, or with nfiles == 0 everything in the spool. A named file is

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Makes the measuring process quiet; records how quiet the machine was. */
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
@@ -80,20 +81,17 @@ static int64_t read_temperature_mc(void)
 {
 	static const char dir[] = "/sys/class/thermal";
 	int64_t hottest = RECORD_NULL, mc;
-	char **names, path[512];
-	size_t n;
+	struct dirent **list;
+	char path[512];
+	int n = dev_list(dir, &list);
 
-	if (dev_list(dir, &names, &n))
-		return RECORD_NULL;
-	for (size_t i = 0; i < n; i++) {
-		if (strncmp(names[i], "thermal_zone", 12) != 0)
-			continue;
-		snprintf(path, sizeof(path), "%s/%s/temp", dir, names[i]);
+	for (int i = 0; i < n; i++) {
+		snprintf(path, sizeof(path), "%s/%s/temp", dir, list[i]->d_name);
 		mc = read_number(path);
 		if (mc > hottest)
 			hottest = mc;
 	}
-	dev_list_free(names, n);
+	dev_list_free(list, n);
 	return hottest;
 }
 
@@ -217,17 +215,6 @@ static void judge_counts(const struct quiet *q, struct record *r)
 		distrust(r, "KSM may merge the memory (PR_SET_MEMORY_MERGE)");
 }
 
-static void judge_taint(const struct quiet *q, int64_t taint, struct record *r)
-{
-	int64_t gained = taint & ~q->taint;
-
-	if (q->taint == RECORD_NULL || taint == RECORD_NULL || !gained)
-		return;
-	distrust(r, record_printf(r, "the kernel became tainted: 0x%" PRIx64 "%s",
-				  (uint64_t)gained,
-				  gained & TAINT_WARN ? ", a warning" : ""));
-}
-
 void quiet_end(const struct quiet *q, const char *sched, int64_t involuntary,
 	       struct record *r)
 {
@@ -244,11 +231,11 @@ void quiet_end(const struct quiet *q, const char *sched, int64_t involuntary,
 		  "no thermal zone");
 	fill_pair(r, &r->quiet.taint, q->taint, taint, "/quiet/taint",
 		  "/proc/sys/kernel/tainted cannot be read");
-	judge_taint(q, taint, r);
+	if (q->taint != RECORD_NULL && taint != RECORD_NULL && taint & ~q->taint)
+		distrust(r, record_printf(r, "the kernel became tainted: 0x%" PRIx64
+					  "%s", (uint64_t)(taint & ~q->taint),
+					  taint & ~q->taint & TAINT_WARN ?
+					  ", a warning" : ""));
 	judge_steal(q, r);
 	judge_counts(q, r);
-	if (involuntary == RECORD_NULL)
-		record_unread(r, "/quiet/involuntary_switches", "not counted");
-	if (!sched)
-		record_unread(r, "/quiet/sched", "nothing was measured");
 }

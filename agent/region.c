@@ -21,40 +21,24 @@
 #define PAGEMAP_PRESENT	(1ull << 63)
 #define PAGEMAP_PFN	((1ull << 55) - 1)
 
-#define FLAGS_WINDOW	64	/* pages of kpageflags read at once, at least */
-
 /* --- proof by pagemap: page by page, for this very process -------------- */
 
-struct flags {			/* a window of /proc/kpageflags */
-	int fd;
-	uint64_t first, span;	/* aligned to span */
-	uint64_t v[];		/* span + 1: shows where the last folio ends */
-};
-
-/* Flags of @pfn and what follows it in its window; NULL: unreadable. */
-static const uint64_t *flags_at(struct flags *f, uint64_t pfn)
+/* Flags of @n pages; one that does not exist has none. */
+static bool read_flags(int fd, uint64_t pfn, uint64_t *flags, uint64_t n)
 {
-	size_t bytes = (f->span + 1) * sizeof(*f->v);
-	uint64_t first = pfn - pfn % f->span;
-	ssize_t got;
-
-	if (first != f->first) {
-		memset(f->v, 0, bytes);
-		got = dev_pread(f->fd, f->v, bytes, (off_t)(first * sizeof(*f->v)));
-		if (got < (ssize_t)(bytes - sizeof(*f->v)))
-			return NULL;
-		f->first = first;
-	}
-	return f->v + (pfn - first);
+	memset(flags, 0, n * sizeof(*flags));
+	return dev_pread(fd, flags, n * sizeof(*flags),
+			 (off_t)(pfn * sizeof(*flags))) > 0;
 }
 
-/* Are these @n pages one whole folio of @n pages? */
-static bool is_folio(struct flags *f, const uint64_t *entry, uint64_t n)
+/* Are these @n pages one whole folio of @n pages? @flag has room for one more:
+ * it shows where the folio ends. */
+static bool is_folio(int fd, const uint64_t *entry, uint64_t n, uint64_t *flag)
 {
 	uint64_t pfn = entry[0] & PAGEMAP_PFN;
-	const uint64_t *flag = pfn % n ? NULL : flags_at(f, pfn);
 
-	if (!flag || (n == 1 && flag[0] & (KPF_HEAD | KPF_TAIL | KPF_THP)) ||
+	if (pfn % n || !read_flags(fd, pfn, flag, n + 1) ||
+	    (n == 1 && flag[0] & (KPF_HEAD | KPF_TAIL | KPF_THP)) ||
 	    (n > 1 && (!(flag[0] & KPF_HEAD) || flag[n] & KPF_TAIL)))
 		return false;
 	for (uint64_t i = 0; i < n; i++)
@@ -66,15 +50,15 @@ static bool is_folio(struct flags *f, const uint64_t *entry, uint64_t n)
 }
 
 /* How many folios begin in these @n pages. */
-static int64_t count_folios(struct flags *f, const uint64_t *entry, uint64_t n)
+static int64_t count_folios(int fd, const uint64_t *entry, uint64_t n)
 {
 	int64_t count = 0;
+	uint64_t flag;
 
-	for (uint64_t i = 0; i < n; i++) {
-		const uint64_t *flag = flags_at(f, entry[i] & PAGEMAP_PFN);
-
-		count += (entry[i] & PAGEMAP_PRESENT) && flag && !(*flag & KPF_TAIL);
-	}
+	for (uint64_t i = 0; i < n; i++)
+		count += entry[i] & PAGEMAP_PRESENT &&
+			 read_flags(fd, entry[i] & PAGEMAP_PFN, &flag, 1) &&
+			 !(flag & KPF_TAIL);
 	return count;
 }
 
@@ -82,35 +66,31 @@ static int64_t count_folios(struct flags *f, const uint64_t *entry, uint64_t n)
 static int prove_pagemap(struct region *r, size_t base)
 {
 	uint64_t n = r->folio_bytes / base, pages = r->len / base;
-	uint64_t span = n > FLAGS_WINDOW ? n : FLAGS_WINDOW;
-	struct flags *f = malloc(sizeof(*f) + (span + 1) * sizeof(f->v[0]));
+	uint64_t *flags = malloc((n + 1) * sizeof(*flags));
 	uint64_t *map = malloc(pages * sizeof(*map));
-	int fd = dev_open("/proc/self/pagemap", O_RDONLY), ret = -1;
-	int flags_fd = dev_open("/proc/kpageflags", O_RDONLY);
+	int map_fd = dev_open("/proc/self/pagemap", O_RDONLY), ret = -1;
+	int fd = dev_open("/proc/kpageflags", O_RDONLY);
 	ssize_t len = (ssize_t)(pages * sizeof(*map));
 
-	if (!map || !f || fd < 0 || flags_fd < 0 ||
-	    dev_pread(fd, map, (size_t)len,
+	if (!map || !flags || map_fd < 0 || fd < 0 ||
+	    dev_pread(map_fd, map, (size_t)len,
 		      (off_t)((size_t)r->addr / base * sizeof(*map))) != len ||
 	    !(map[0] & PAGEMAP_PFN))
 		goto out;
-	f->fd = flags_fd;
-	f->first = UINT64_MAX;
-	f->span = span;
 	r->folios = r->other_folios = 0;
 	for (uint64_t i = 0; i < pages; i += n)
-		if (is_folio(f, map + i, n))
+		if (is_folio(fd, map + i, n, flags))
 			r->folios++;
 		else
-			r->other_folios += count_folios(f, map + i, n);
+			r->other_folios += count_folios(fd, map + i, n);
 	ret = 0;
 out:
 	free(map);
-	free(f);
+	free(flags);
+	if (map_fd >= 0)
+		close(map_fd);
 	if (fd >= 0)
 		close(fd);
-	if (flags_fd >= 0)
-		close(flags_fd);
 	return ret;
 }
 

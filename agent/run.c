@@ -7,6 +7,7 @@
 #include "run.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
@@ -14,6 +15,7 @@
 
 #include "../common/size.h"
 #include "dev.h"
+#include "settings.h"
 #include "launch.h"
 #include "plan.h"
 
@@ -26,7 +28,7 @@ struct run {
 	size_t *order;		/* of jobs, in this round */
 	struct outcome *out;	/* of the launch at hand */
 	size_t out_bytes;
-	uint64_t prng;
+	unsigned short prng[3];
 	bool tty;
 	unsigned done;		/* launches */
 	int64_t involuntary;
@@ -46,7 +48,7 @@ static int keep(struct run *u, const struct job *j)
 {
 	const struct outcome *out = u->out;
 	struct record_launch *l = &j->cell->launches[j->cell->nlaunches];
-	size_t n = j->bench->nmetrics;
+	size_t n = bench_nmetrics(j->bench, &j->params);
 
 	*l = (struct record_launch){
 		.folios = out->folios, .other_folios = out->other_folios,
@@ -81,7 +83,7 @@ static int spawn(struct run *u, const struct job *j, struct err *e)
 		.folio_bytes = (uint64_t)j->cell->folio_bytes,
 		.limit_s = u->plan.o->launch_s ? u->plan.o->launch_s :
 			   LAUNCH_S + ITERATION_S * j->iterations,
-		.mask = &u->mask, .stopped = &stopped,
+		.exact = u->plan.exact, .mask = &u->mask, .stopped = &stopped,
 	};
 
 	return launch_fork(&p, u->out, u->out_bytes, e);
@@ -118,22 +120,13 @@ static int measure_one(struct run *u, struct job *j, struct err *e)
 
 /* --- all of them, shuffled ---------------------------------------------- */
 
-static uint64_t prng_next(uint64_t *state)	/* splitmix64 */
-{
-	uint64_t z = *state += 0x9e3779b97f4a7c15;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-	z = (z ^ z >> 27) * 0x94d049bb133111eb;
-	return z ^ z >> 31;
-}
-
 static void shuffle(struct run *u)
 {
 	for (size_t i = u->plan.r->ncells; i > 1; i--) {
-		size_t k = prng_next(&u->prng) % i, keep_it = u->order[i - 1];
+		size_t k = (size_t)nrand48(u->prng) % i, last = u->order[i - 1];
 
 		u->order[i - 1] = u->order[k];
-		u->order[k] = keep_it;
+		u->order[k] = last;
 	}
 }
 
@@ -279,7 +272,8 @@ static int allocate(struct run *u, struct err *e)
 
 static int start(struct run *u, bool *usage, struct err *e)
 {
-	const char *clock = u->plan.o->clock;
+	const struct record *more = u->plan.o->more;
+	const char *clock = u->plan.o->clock || !more ? u->plan.o->clock : more->clock;
 	int64_t seed = u->plan.o->seed;
 
 	*usage = false;
@@ -299,21 +293,12 @@ static int start(struct run *u, bool *usage, struct err *e)
 		return -1;
 	if (seed == RECORD_NULL && getrandom(&seed, sizeof(seed), 0) > 0)
 		seed &= INT32_MAX;
-	u->prng = (uint64_t)seed;
+	for (int i = 0; i < 3; i++)
+		u->prng[i] = (unsigned short)(seed >> 16 * i);
 	u->plan.r->quiet.order_seed = seed;
-	if (mthp_lock(e))
+	if (settings_lock(e))
 		return -1;
 	return quiet_begin(&u->quiet, e);
-}
-
-static void finish(struct run *u, int64_t began)
-{
-	int64_t seed = u->plan.r->quiet.order_seed;
-
-	quiet_end(&u->quiet, u->sched ? u->sched : "other", u->involuntary,
-		  u->plan.r);
-	u->plan.r->quiet.order_seed = seed;
-	u->plan.r->elapsed_ns = dev_now_ns() - began;
 }
 
 struct record *run_measure(const struct run_opts *o, bool *usage, struct err *e)
@@ -327,9 +312,12 @@ struct record *run_measure(const struct run_opts *o, bool *usage, struct err *e)
 	ret = start(&u, usage, e);
 	if (!ret)
 		ret = measure(&u, e);
-	if (!ret)
-		finish(&u, began);
-	if (mthp_restore(&not_back) && !ret)
+	if (!ret) {
+		quiet_end(&u.quiet, u.sched ? u.sched : "other", u.involuntary,
+			  u.plan.r);
+		u.plan.r->elapsed_ns = dev_now_ns() - began;
+	}
+	if (settings_restore(&not_back) && !ret)
 		record_strings_add(u.plan.r, &u.plan.r->invalid, not_back.msg);
 	if (ret) {
 		record_free(u.plan.r);

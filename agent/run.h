@@ -9,13 +9,15 @@
  */
 #include "../common/err.h"
 #include "../common/record.h"
+#include "bench.h"
 #include "host.h"
 
 struct run_opts {
 	const char *bench;	/* "mincore,pvm"; NULL: all of the registry */
 	const char *size;	/* "base,64k,pmd"; NULL or "all": every size */
-	unsigned launches, iterations;	/* 0: each bench's default */
-	uint64_t memory_bytes;	/* 0: each bench's default */
+	int64_t launches, iterations;	/* 0: each bench's default */
+	struct bench_params params;	/* where not 0 */
+	const struct record *more;	/* measure by this design instead; NULL */
 	int64_t seed;		/* of the shuffle; RECORD_NULL: random */
 	const char *id, *started_at, *clock;	/* the lab's; NULL: our own */
 	const char *const *argv; /* measuring options as given, for the document;

@@ -10,71 +10,36 @@
 #include "../common/stats.h"
 #include "show.h"
 
-/* The cells of a table, row by row; each owned here. */
-struct grid {
-	char **cell;
-	size_t n, cap;
-};
+/* A table's cells, row by row, each ended by a NUL. */
+#define CELL(cells, ...) (buf_printf(cells, __VA_ARGS__), buf_char(cells, '\0'))
 
-__attribute__((format(printf, 2, 3)))
-static void grid_add(struct grid *g, const char *fmt, ...)
+/* Print them under @cols and forget them. */
+static void table_end(struct buf *cells, struct buf *out,
+		      const struct report_col *cols, size_t ncols)
 {
-	va_list ap;
+	const char **v = calloc(cells->len + 1, sizeof(*v));
+	const char *p = cells->s;
+	size_t n = 0;
 
-	if (g->n == g->cap) {
-		size_t cap = g->cap ? 2 * g->cap : 64;
-		char **more = realloc(g->cell, cap * sizeof(*more));
-
-		if (!more)
-			abort();	/* a report with a hole would lie */
-		g->cell = more;
-		g->cap = cap;
-	}
-	va_start(ap, fmt);
-	if (vasprintf(&g->cell[g->n++], fmt, ap) < 0)
-		abort();
-	va_end(ap);
-}
-
-/* Print it under @cols and forget its rows. */
-static void grid_end(struct grid *g, struct buf *out,
-		     const struct report_col *cols, size_t ncols)
-{
-	if (g->n)
-		report_table(out, cols, ncols, (const char *const *)g->cell,
-			     g->n / ncols);
-	while (g->n)
-		free(g->cell[--g->n]);
-	free(g->cell);
-	*g = (struct grid){ 0 };
+	out->failed |= !v || !buf_ok(cells);
+	for (; v && p && p < cells->s + cells->len; p += strlen(p) + 1)
+		v[n++] = p;
+	if (n)
+		report_table(out, cols, ncols, v, n / ncols);
+	free(v);
+	buf_free(cells);
 }
 
 __attribute__((format(printf, 2, 3)))
 static void paragraph(struct buf *out, const char *fmt, ...)
 {
-	char *text;
+	char text[2 * RECORD_MAX_TEXT];
 	va_list ap;
 
 	va_start(ap, fmt);
-	if (vasprintf(&text, fmt, ap) < 0)
-		abort();
+	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	report_text(out, text);
-	free(text);
-}
-
-/* A number or "-", for a fact whose reason stands under "not read". */
-static const char *number(int64_t v, char out[24])
-{
-	if (v == RECORD_NULL)
-		return "-";
-	snprintf(out, 24, "%" PRId64, v);
-	return out;
-}
-
-static const char *size(int64_t v, char out[SIZE_TEXT])
-{
-	return v == RECORD_NULL || v < 0 ? "-" : size_text((uint64_t)v, out);
 }
 
 static const char *text(const char *s)
@@ -117,27 +82,26 @@ static const char *folio_label(const struct record *r, int64_t bytes,
 }
 
 /* "4096 counter+pagemap", of the launch that came off worst. */
-static void add_proof(struct grid *g, const struct record_cell *c)
+static void add_proof(struct buf *g, const struct record_cell *c)
 {
-	const struct record_launch *worst = NULL;
+	const struct record_launch *worst = c->launches;
 
-	for (size_t i = 0; i < c->nlaunches; i++) {
+	for (size_t i = 1; i < c->nlaunches; i++) {
 		const struct record_launch *l = &c->launches[i];
 
-		if (!worst || !l->proved ||
-		    (worst->proved && (l->folios < worst->folios ||
-				       l->other_folios > worst->other_folios)))
+		if (worst->proved && (!l->proved || l->folios < worst->folios ||
+				      l->other_folios > worst->other_folios))
 			worst = l;
 	}
-	if (!worst || !worst->proved)
-		grid_add(g, "-");
+	if (!c->nlaunches || !worst->proved)
+		CELL(g, "-");
 	else if (worst->folios == RECORD_NULL)
-		grid_add(g, "%s", worst->proved);
+		CELL(g, "%s", worst->proved);
 	else if (worst->other_folios > 0)
-		grid_add(g, "%" PRId64 ", %" PRId64 " other", worst->folios,
-			 worst->other_folios);
+		CELL(g, "%" PRId64 ", %" PRId64 " other", worst->folios,
+		     worst->other_folios);
 	else
-		grid_add(g, "%" PRId64 " %s", worst->folios, worst->proved);
+		CELL(g, "%" PRId64 " %s", worst->folios, worst->proved);
 }
 
 /* Reasons of a bench, each once, in the order of their first row; rows refer to
@@ -159,16 +123,13 @@ static size_t note(struct notes *notes, const char *reason)
 	return notes->n;
 }
 
-static void add_status(struct grid *g, const struct record_cell *c,
+static void add_status(struct buf *g, const struct record_cell *c,
 		       struct notes *notes)
 {
-	char refs[64] = "";
-	size_t len = 0;
-
-	for (size_t i = 0; i < c->reasons.n && len < sizeof(refs) - 8; i++)
-		len += (size_t)snprintf(refs + len, sizeof(refs) - len, " [%zu]",
-					note(notes, c->reasons.v[i]));
-	grid_add(g, "%s%s", record_status_name(c->status), refs);
+	buf_str(g, record_status_name(c->status));
+	for (size_t i = 0; i < c->reasons.n; i++)
+		buf_printf(g, " [%zu]", note(notes, c->reasons.v[i]));
+	buf_char(g, '\0');
 }
 
 static struct report_unit unit_of(const struct record_metric *m,
@@ -209,70 +170,60 @@ static void metric_table(const struct record *r, const struct record_metric *m,
 		{ "n", true }, { "folios, proved by", false }, { "status", false },
 	};
 	struct stats_summary s;
-	struct grid g = { 0 };
+	struct buf g = BUF_INIT;
 
 	head_of(m, unit, "", head, sizeof(head));
 	for (size_t i = 0; i < n; i++) {
 		stats_summarise(&cells[i], m, &s);
-		grid_add(&g, "%s", folio_label(r, cells[i].folio_bytes, label));
-		grid_add(&g, "%s", report_number(s.n ? s.value : RECORD_NULL,
+		CELL(&g, "%s", folio_label(r, cells[i].folio_bytes, label));
+		CELL(&g, "%s", report_number(s.n ? s.value : RECORD_NULL,
 						 unit, v));
 		if (s.n > 1 && s.value > 0)
-			grid_add(&g, "%.1f%%",
+			CELL(&g, "%.1f%%",
 				 100.0 * (double)s.spread / (double)s.value);
 		else
-			grid_add(&g, "-");
-		grid_add(&g, "%zu", s.n);
+			CELL(&g, "-");
+		CELL(&g, "%zu", s.n);
 		add_proof(&g, &cells[i]);
 		add_status(&g, &cells[i], notes);
 	}
-	grid_end(&g, out, cols, sizeof(cols) / sizeof(cols[0]));
+	table_end(&g, out, cols, sizeof(cols) / sizeof(cols[0]));
 }
 
 /* "mincore (rev 1): memory_bytes=256m" */
-static void bench_heading(const struct record_bench *b, struct buf *out)
+static void bench_heading(const struct record *r, const struct record_bench *b,
+			  struct buf *out)
 {
 	struct buf h = BUF_INIT;
+	int64_t page = r->host.epoch.base_page_bytes, memory = 0;
 	char s[SIZE_TEXT];
 
 	buf_printf(&h, "%s (rev %" PRId64 ")", b->name, b->rev);
 	for (size_t i = 0; i < b->nparams; i++) {
 		const struct record_param *p = &b->params[i];
-		size_t n = strlen(p->name);
 
-		buf_printf(&h, "%s %s=", i ? "," : ":", p->name);
+		buf_printf(&h, "%s %s", i ? "," : ":", p->name);
 		if (p->kind == RECORD_PARAM_TEXT)
-			buf_str(&h, p->text);
-		else if (n > 6 && !strcmp(p->name + n - 6, "_bytes"))
-			buf_str(&h, size(p->i, s));
+			buf_printf(&h, "=%s", p->text);
+		else if (strstr(p->name, "_bytes") && p->i >= 0)
+			buf_printf(&h, "=%s", size_text((uint64_t)p->i, s));
 		else
-			buf_i64(&h, p->i);
+			buf_printf(&h, "=%" PRId64, p->i);
+		if (!strcmp(p->name, "memory_bytes"))
+			memory = p->i;
 	}
 	report_text(out, h.s);
 	buf_free(&h);
 	if (b->same_as)
 		paragraph(out, "same as: %s", b->same_as);
-	for (size_t i = 0; i < b->nmetrics; i++)
-		paragraph(out, "%s: %s is better, %" PRId64 " operations a sample",
-			  b->metrics[i].name, b->metrics[i].better == RECORD_LOWER ?
-			  "lower" : "higher", b->metrics[i].ops);
-}
+	for (size_t i = 0; i < b->nmetrics; i++) {
+		const struct record_metric *m = &b->metrics[i];
+		bool pages = page > 0 && m->ops == memory / page;
 
-/* No figure at any size: one line a reason in place of an empty table. */
-static void not_measured(const struct record_cell *cells, size_t n,
-			 struct buf *out)
-{
-	struct notes notes = { .n = 0 };
-
-	for (size_t i = 0; i < n; i++)
-		for (size_t j = 0; j < cells[i].reasons.n; j++) {
-			size_t seen = notes.n;
-
-			if (note(&notes, cells[i].reasons.v[j]) > seen)
-				paragraph(out, "%s: %s",
-					  record_status_name(cells[i].status),
-					  cells[i].reasons.v[j]);
-		}
+		paragraph(out, "%s: one pass, %" PRId64 " %s; %s is better", m->name,
+			  m->ops, pages ? "pages" : "operations",
+			  m->better == RECORD_LOWER ? "lower" : "higher");
+	}
 }
 
 void show_table(const struct record *r, struct buf *out)
@@ -285,15 +236,19 @@ void show_table(const struct record *r, struct buf *out)
 		size_t n;
 
 		cells = cells_of(r, b->name, &n);
-		for (size_t j = 0; j < n; j++)
+		for (size_t j = 0; j < n; j++) {
 			measured |= cells[j].nlaunches > 0;
-		bench_heading(b, out);
-		if (!measured)
-			not_measured(cells, n, out);
+			for (size_t k = 0; k < cells[j].reasons.n; k++)
+				note(&notes, cells[j].reasons.v[k]);
+		}
+		bench_heading(r, b, out);
 		for (size_t j = 0; j < b->nmetrics && measured; j++) {
 			buf_char(out, '\n');
 			metric_table(r, &b->metrics[j], cells, n, &notes, out);
 		}
+		if (!measured)
+			paragraph(out, "not measured: %s",
+				  n ? record_status_name(cells[0].status) : "");
 		for (size_t j = 0; j < notes.n; j++)
 			paragraph(out, "[%zu] %s", j + 1, notes.reason[j]);
 		buf_char(out, '\n');
@@ -304,94 +259,109 @@ void show_table(const struct record *r, struct buf *out)
 			  "No verdict can come from this run: ", r->invalid.v[i]);
 }
 
-static void pair(struct grid *g, const char *name, const struct record_ints *l,
-		 double divide, int decimals)
+/* --- what is known of machine, kernel and quietness --------------------- */
+
+static const struct fact {
+	const char *name;
+	enum { HEAD, TEXT, NUMBER, SIZE, NUMBERS, SIZES, MILLI } kind;
+	size_t at;
+} facts[] = {
+#define AT(field) offsetof(struct record, field)
+	{ "machine", HEAD, 0 },
+	{ "label", TEXT, AT(host.label) },
+	{ "arch", TEXT, AT(host.epoch.arch) },
+	{ "cpu", TEXT, AT(host.epoch.cpu) },
+	{ "family", NUMBER, AT(host.epoch.family) },
+	{ "model", NUMBER, AT(host.epoch.model) },
+	{ "stepping", NUMBER, AT(host.epoch.stepping) },
+	{ "cpus", NUMBER, AT(host.epoch.cpus) },
+	{ "nodes", NUMBER, AT(host.epoch.nodes) },
+	{ "ram", SIZE, AT(host.epoch.ram_bytes) },
+	{ "swap", SIZE, AT(host.vol.swap_bytes) },
+	{ "base page", SIZE, AT(host.epoch.base_page_bytes) },
+	{ "pmd", SIZE, AT(host.epoch.pmd_bytes) },
+	{ "hypervisor", TEXT, AT(host.epoch.hypervisor) },
+	{ "microcode", TEXT, AT(host.vol.microcode) },
+	{ "mitigations", TEXT, AT(host.vol.mitigations) },
+	{ "governor", TEXT, AT(host.vol.governor) },
+	{ "turbo", TEXT, AT(host.vol.turbo) },
+	{ "smt", TEXT, AT(host.vol.smt) },
+	{ "clocksource", TEXT, AT(host.vol.clocksource) },
+	{ "cmdline sha256", TEXT, AT(host.vol.cmdline_sha256) },
+	{ "kernel", HEAD, 0 },
+	{ "release", TEXT, AT(kernel.release) },
+	{ "version", TEXT, AT(kernel.version) },
+	{ "commit", TEXT, AT(kernel.commit) },
+	{ "dirty", NUMBER, AT(kernel.dirty) },
+	{ "tree", TEXT, AT(kernel.tree) },
+	{ "push", TEXT, AT(kernel.push) },
+	{ "build id", TEXT, AT(kernel.build_id) },
+	{ "tree hash", TEXT, AT(kernel.tree_hash) },
+	{ "config sha256", TEXT, AT(kernel.config_sha256) },
+	{ "compiler", TEXT, AT(kernel.compiler) },
+	{ "linker", TEXT, AT(kernel.linker) },
+	{ "hz", NUMBER, AT(kernel.hz) },
+	{ "preempt", TEXT, AT(kernel.preempt) },
+	{ "folio sizes", SIZES, AT(kernel.folio_bytes) },
+	{ "boot", TEXT, AT(boot.id) },
+	{ "quietness", HEAD, 0 },
+	{ "cpu", NUMBER, AT(quiet.cpu) },
+	{ "scheduler", TEXT, AT(quiet.sched) },
+	{ "order seed", NUMBER, AT(quiet.order_seed) },
+	{ "load", MILLI, AT(quiet.load_1m_milli) },
+	{ "steal ppm", NUMBER, AT(quiet.steal_ppm) },
+	{ "involuntary switches", NUMBER, AT(quiet.involuntary_switches) },
+	{ "rt throttled", NUMBER, AT(quiet.rt_throttled) },
+	{ "temperature C", MILLI, AT(quiet.temperature_mc) },
+	{ "taint", NUMBERS, AT(quiet.taint) },
+#undef AT
+};
+#define NFACTS (sizeof(facts) / sizeof(facts[0]))
+
+/* Null is "-": its reason stands under "not read". */
+static void add_fact(struct buf *g, const struct record *r, const struct fact *f)
 {
-	grid_add(g, "%s", name);
-	if (l->n == 2)
-		grid_add(g, "%.*f before, %.*f after",
-			 decimals, (double)l->v[0] / divide,
-			 decimals, (double)l->v[1] / divide);
-	else
-		grid_add(g, "-");
+	const void *at = (const char *)r + f->at;
+	const struct record_ints *list = at;
+	struct record_ints one = { (int64_t[]){ 0 }, 1 };
+	char s[SIZE_TEXT];
+
+	CELL(g, "%s", f->name);
+	if (f->kind == TEXT) {
+		CELL(g, "%s", text(*(char *const *)at));
+		return;
+	}
+	if (f->kind == NUMBER || f->kind == SIZE) {
+		one.v[0] = *(const int64_t *)at;
+		one.n = one.v[0] != RECORD_NULL;
+		list = &one;
+	}
+	for (size_t i = 0; i < list->n; i++) {
+		buf_str(g, i ? " " : "");
+		if (f->kind == SIZE || f->kind == SIZES)
+			buf_str(g, size_text((uint64_t)list->v[i], s));
+		else if (f->kind == MILLI)
+			buf_printf(g, "%.2f", (double)list->v[i] / 1e3);
+		else
+			buf_i64(g, list->v[i]);
+	}
+	buf_str(g, list->n ? "" : "-");
+	buf_char(g, '\0');
 }
 
-/* Two columns: a fact and its value. */
-#define FACT(g, name, ...) (grid_add(g, "%s", name), grid_add(g, __VA_ARGS__))
-
-static void facts_end(struct grid *g, struct buf *out, const char *head)
+static void show_facts(const struct record *r, struct buf *out)
 {
-	const struct report_col cols[] = { { head, false }, { "", false } };
+	for (size_t i = 0; i < NFACTS; ) {
+		const struct report_col cols[] = {
+			{ facts[i].name, false }, { "", false },
+		};
+		struct buf g = BUF_INIT;
 
-	grid_end(g, out, cols, 2);
-	buf_char(out, '\n');
-}
-
-static void show_host(const struct record *r, struct buf *out)
-{
-	const struct record_epoch *ep = &r->host.epoch;
-	const struct record_volatile *v = &r->host.vol;
-	char a[SIZE_TEXT], b[SIZE_TEXT], c[SIZE_TEXT];
-	struct grid g = { 0 };
-
-	FACT(&g, "label", "%s", text(r->host.label));
-	FACT(&g, "cpu", "%s (%s)", text(ep->cpu), text(ep->arch));
-	FACT(&g, "family/model/stepping", "%s/%s/%s", number(ep->family, a),
-	     number(ep->model, b), number(ep->stepping, c));
-	FACT(&g, "cpus, nodes", "%s, %s", number(ep->cpus, a), number(ep->nodes, b));
-	FACT(&g, "ram, swap", "%s, %s", size(ep->ram_bytes, a), size(v->swap_bytes, b));
-	FACT(&g, "base page, pmd", "%s, %s", size(ep->base_page_bytes, a),
-	     size(ep->pmd_bytes, b));
-	FACT(&g, "hypervisor", "%s", text(ep->hypervisor));
-	FACT(&g, "microcode", "%s", text(v->microcode));
-	FACT(&g, "mitigations", "%s", text(v->mitigations));
-	FACT(&g, "governor, turbo, smt", "%s, %s, %s", text(v->governor),
-	     text(v->turbo), text(v->smt));
-	FACT(&g, "clocksource", "%s", text(v->clocksource));
-	FACT(&g, "cmdline sha256", "%s", text(v->cmdline_sha256));
-	facts_end(&g, out, "machine");
-}
-
-static void show_kernel(const struct record *r, struct buf *out)
-{
-	const struct record_kernel *k = &r->kernel;
-	struct buf sizes = BUF_INIT;
-	char a[SIZE_TEXT];
-	struct grid g = { 0 };
-
-	for (size_t i = 0; i < k->folio_bytes.n; i++)
-		buf_printf(&sizes, "%s%s", i ? " " : "", size(k->folio_bytes.v[i], a));
-	FACT(&g, "release", "%s", text(k->release));
-	FACT(&g, "version", "%s", text(k->version));
-	FACT(&g, "commit", "%s%s", text(k->commit), k->dirty == 1 ? " dirty" : "");
-	FACT(&g, "tree, push", "%s, %s", text(k->tree), text(k->push));
-	FACT(&g, "build id", "%s", text(k->build_id));
-	FACT(&g, "tree hash", "%s", text(k->tree_hash));
-	FACT(&g, "config sha256", "%s", text(k->config_sha256));
-	FACT(&g, "compiler", "%s", text(k->compiler));
-	FACT(&g, "linker", "%s", text(k->linker));
-	FACT(&g, "hz, preempt", "%s, %s", number(k->hz, a), text(k->preempt));
-	FACT(&g, "folio sizes", "%s", text(sizes.s));
-	FACT(&g, "boot", "%s", text(r->boot.id));
-	buf_free(&sizes);
-	facts_end(&g, out, "kernel");
-}
-
-static void show_quiet(const struct record *r, struct buf *out)
-{
-	const struct record_quiet *q = &r->quiet;
-	struct grid g = { 0 };
-	char a[24], b[24];
-
-	FACT(&g, "cpu, scheduler", "%s, %s", number(q->cpu, a), text(q->sched));
-	FACT(&g, "order seed", "%s", number(q->order_seed, a));
-	pair(&g, "load", &q->load_1m_milli, 1e3, 2);
-	FACT(&g, "steal ppm", "%s", number(q->steal_ppm, a));
-	FACT(&g, "involuntary switches", "%s", number(q->involuntary_switches, a));
-	FACT(&g, "rt throttled", "%s", number(q->rt_throttled, b));
-	pair(&g, "temperature C", &q->temperature_mc, 1e3, 1);
-	pair(&g, "taint", &q->taint, 1, 0);
-	facts_end(&g, out, "quietness");
+		for (i++; i < NFACTS && facts[i].kind != HEAD; i++)
+			add_fact(&g, r, &facts[i]);
+		table_end(&g, out, cols, 2);
+		buf_char(out, '\n');
+	}
 }
 
 /* Every launch's value and the first iterations that it leaves out. */
@@ -403,7 +373,7 @@ static void show_launches(const struct record *r, const struct record_bench *b,
 		{ "folio", false }, { "first", true }, { head, false },
 	};
 	struct stats_summary s;
-	struct grid g = { 0 };
+	struct buf g = BUF_INIT;
 	struct report_unit unit;
 	struct record_cell *cells;
 	size_t n;
@@ -419,15 +389,15 @@ static void show_launches(const struct record *r, const struct record_bench *b,
 			buf_printf(&list, "%s%s", j ? " " : "",
 				   report_number(s.launch[j], unit, v));
 		if (s.n) {
-			grid_add(&g, "%s", folio_label(r, cells[i].folio_bytes, label));
-			grid_add(&g, "%s", report_number(s.first, unit, v));
-			grid_add(&g, "%s", text(list.s));
+			CELL(&g, "%s", folio_label(r, cells[i].folio_bytes, label));
+			CELL(&g, "%s", report_number(s.first, unit, v));
+			CELL(&g, "%s", text(list.s));
 		}
 		buf_free(&list);
 	}
-	if (g.n) {
+	if (g.len) {
 		paragraph(out, "%s", b->name);
-		grid_end(&g, out, cols, 3);
+		table_end(&g, out, cols, 3);
 		buf_char(out, '\n');
 	}
 	free(cells);
@@ -436,18 +406,16 @@ static void show_launches(const struct record *r, const struct record_bench *b,
 void show_record(const struct record *r, struct buf *out)
 {
 	const struct report_col cols[] = { { "not read", false }, { "why", false } };
-	struct grid g = { 0 };
-	char launches[24], iterations[24], elapsed[32] = "-";
+	struct buf g = BUF_INIT;
+	char elapsed[32] = "-";
 
 	if (r->elapsed_ns != RECORD_NULL)
 		snprintf(elapsed, sizeof(elapsed), "%.1f s",
 			 (double)r->elapsed_ns / 1e9);
 	paragraph(out, "mmtrend run %s of %s, took %s, clock %s", text(r->id),
 		  text(r->started_at), elapsed, text(r->clock));
-	paragraph(out, "mmtrend %s, %s; %s launches of %s iterations",
-		  text(r->agent.version), text(r->agent.compiler),
-		  number(r->design.launches, launches),
-		  number(r->design.iterations, iterations));
+	paragraph(out, "mmtrend %s, %s", text(r->agent.version),
+		  text(r->agent.compiler));
 	buf_char(out, '\n');
 	show_table(r, out);
 	if (r->invalid.n)
@@ -456,12 +424,10 @@ void show_record(const struct record *r, struct buf *out)
 		for (size_t j = 0; j < r->benches[i].nmetrics; j++)
 			show_launches(r, &r->benches[i],
 				      &r->benches[i].metrics[j], out);
-	show_host(r, out);
-	show_kernel(r, out);
-	show_quiet(r, out);
+	show_facts(r, out);
 	for (size_t i = 0; i < r->nunread; i++) {
-		grid_add(&g, "%s", r->unread[i].path);
-		grid_add(&g, "%s", r->unread[i].reason);
+		CELL(&g, "%s", r->unread[i].path);
+		CELL(&g, "%s", r->unread[i].reason);
 	}
-	grid_end(&g, out, cols, 2);
+	table_end(&g, out, cols, 2);
 }

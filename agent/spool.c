@@ -2,15 +2,15 @@
 /* Runs on disk that wait for the server: one file each, whole or not there. */
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "file.h"
 #include "spool.h"
 
-#define SPOOL_PATH	4096		/* bytes of a path, as in the header */
 #define SPOOL_MAX_FILES	4096		/* waiting: the disk is not ours to fill */
 
 const char *spool_dir(void)
@@ -37,7 +37,7 @@ static int check_dir(const char *dir, struct err *e)
 
 static int make_dir(const char *dir, struct err *e)
 {
-	char parent[SPOOL_PATH];
+	char parent[PATH_MAX];
 	char *slash;
 
 	snprintf(parent, sizeof(parent), "%s", dir);
@@ -52,10 +52,10 @@ static int make_dir(const char *dir, struct err *e)
 	return check_dir(dir, e);
 }
 
-static int join(char path[SPOOL_PATH], const char *dir, const char *name,
-		const char *ext, struct err *e)
+static int join(char path[PATH_MAX], const char *dir, const char *name,
+		struct err *e)
 {
-	if (snprintf(path, SPOOL_PATH, "%s/%s%s", dir, name, ext) < SPOOL_PATH)
+	if (snprintf(path, PATH_MAX, "%s/%s", dir, name) < PATH_MAX)
 		return 0;
 	return err_set(e, "%s: path too long", dir);
 }
@@ -91,62 +91,7 @@ static int scan(const char *after, char next[NAME_MAX + 1], size_t *count,
 	return 0;
 }
 
-static int sync_dir(const char *dir, struct err *e)
-{
-	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int ret = fd < 0 ? -1 : fsync(fd);
-
-	if (ret)
-		err_set(e, "%s: %s", dir, strerror(errno));
-	if (fd >= 0)
-		close(fd);
-	return ret;
-}
-
-static int write_all(int fd, const char *data, size_t len)
-{
-	while (len) {
-		ssize_t n = write(fd, data, len);
-
-		if (n < 0 && errno != EINTR)
-			return -1;
-		if (n > 0) {
-			data += n;
-			len -= (size_t)n;
-		}
-	}
-	return fsync(fd);
-}
-
-/* DIR/NAME, whole or not at all: written as a hidden file, then renamed. */
-static int put_file(const char *dir, const char *name, const char *data,
-		    size_t len, struct err *e)
-{
-	char path[SPOOL_PATH], temp[SPOOL_PATH];
-	int fd = -1, ret = -1;
-
-	if (join(path, dir, name, "", e) ||
-	    snprintf(temp, sizeof(temp), "%s/.%s.%ld", dir, name,
-		     (long)getpid()) >= SPOOL_PATH)
-		return err_set(e, "%s: path too long", dir);
-	unlink(temp);		/* of a killed process that had our pid */
-	fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return err_set(e, "%s: %s", temp, strerror(errno));
-	ret = write_all(fd, data, len);
-	if (close(fd))
-		ret = -1;
-	if (!ret)
-		ret = rename(temp, path);
-	if (ret) {
-		err_set(e, "%s: %s", path, strerror(errno));
-		unlink(temp);
-		return -1;
-	}
-	return sync_dir(dir, e);
-}
-
-int spool_add(const struct record *r, char path[4096], struct err *e)
+int spool_add(const struct record *r, char path[PATH_MAX], struct err *e)
 {
 	const char *dir = spool_dir();
 	char name[64], next[NAME_MAX + 1];
@@ -155,24 +100,20 @@ int spool_add(const struct record *r, char path[4096], struct err *e)
 	int ret = -1;
 
 	if (make_dir(dir, e) || scan(NULL, next, &count, e))
-		goto out;
-	if (count >= SPOOL_MAX_FILES) {
-		err_set(e, "%s: %zu runs wait already: send them (mmtrend push) "
-			"or delete them", dir, count);
-		goto out;
+		return -1;
+	if (count >= SPOOL_MAX_FILES)
+		return err_set(e, "%s: %zu runs wait already: send them "
+			       "(mmtrend push) or delete them", dir, count);
+	if (!record_write(r, &b, e)) {
+		snprintf(name, sizeof(name), "%.40s.json", r->id);
+		ret = join(path, dir, name, e) ||
+		      file_put(dir, name, b.s, b.len, e) ? -1 : 0;
 	}
-	if (record_write(r, &b, e))
-		goto out;
-	snprintf(name, sizeof(name), "%.40s.json", r->id);
-	if (join(path, dir, name, "", e) || put_file(dir, name, b.s, b.len, e))
-		goto out;
-	ret = 0;
-out:
 	buf_free(&b);
 	return ret;
 }
 
-int spool_next(const char *after, char path[4096], struct err *e)
+int spool_next(const char *after, char path[PATH_MAX], struct err *e)
 {
 	const char *dir = spool_dir(), *name = after;
 	char next[NAME_MAX + 1];
@@ -186,28 +127,28 @@ int spool_next(const char *after, char path[4096], struct err *e)
 		return -1;
 	if (!next[0])
 		return 0;
-	return join(path, dir, next, "", e) ? -1 : 1;
+	return join(path, dir, next, e) ? -1 : 1;
 }
 
 int spool_drop(const char *path, struct err *e)
 {
 	if (unlink(path))
 		return err_set(e, "%s: %s", path, strerror(errno));
-	return sync_dir(spool_dir(), e);
+	return file_sync_dir(spool_dir(), e);
 }
 
 int spool_bury(const char *path, const char *answer, struct err *e)
 {
-	char dead[SPOOL_PATH], to[SPOOL_PATH], why[NAME_MAX + 1];
+	char dead[PATH_MAX], to[PATH_MAX], why[NAME_MAX + 1];
 	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
 
-	if (join(dead, spool_dir(), "dead", "", e) || make_dir(dead, e) ||
-	    join(to, dead, name, "", e))
+	if (join(dead, spool_dir(), "dead", e) || make_dir(dead, e) ||
+	    join(to, dead, name, e))
 		return -1;
 	snprintf(why, sizeof(why), "%.*s.why", (int)strlen(name) - 5, name);
-	if (put_file(dead, why, answer, strlen(answer), e))
+	if (file_put(dead, why, answer, strlen(answer), e))
 		return -1;
 	if (rename(path, to))
 		return err_set(e, "%s: %s", to, strerror(errno));
-	return sync_dir(dead, e) ? -1 : sync_dir(spool_dir(), e);
+	return file_sync_dir(dead, e) ? -1 : file_sync_dir(spool_dir(), e);
 }

@@ -27,9 +27,8 @@ static int mincore_iterate(struct launch *l, int64_t *samples, struct err *e)
 	unsigned char *vec = l->priv;
 	int64_t start = dev_now_ns();
 
-	for (uint64_t i = 0; i < l->passes; i++)
-		if (dev_mincore(l->region.addr, l->region.len, vec))
-			return err_set(e, "mincore: %s", strerror(errno));
+	if (dev_mincore(l->region.addr, l->region.len, vec))
+		return err_set(e, "mincore: %s", strerror(errno));
 	samples[0] = dev_now_ns() - start;
 	for (size_t i = 0; i < pages; i++)
 		resident += vec[i] & 1;
@@ -58,7 +57,6 @@ const struct bench bench_mincore = {
 	.iterations = 5,
 	.metrics = METRICS,
 	.nmetrics = 1,
-	.burst_bytes = 32ull << 30,	/* 2 MB folios: 1 ms; base pages: 20 ms */
 	.setup = mincore_setup,
 	.iterate = mincore_iterate,
 	.teardown = mincore_teardown,

@@ -10,8 +10,6 @@
 #include "../bench.h"
 #include "../dev.h"
 
-#define BURST (2ull << 30)	/* base pages: 60 ms; 2 MB folios: 40 us */
-
 /* The kernel looks at the advice before the range: an empty one costs nothing. */
 static int can_populate(int advice, const char *name, struct err *e)
 {
@@ -37,9 +35,8 @@ static int populate(struct launch *l, int advice, int64_t *samples, struct err *
 {
 	int64_t start = dev_now_ns();
 
-	for (uint64_t i = 0; i < l->passes; i++)
-		if (dev_madvise(l->region.addr, l->region.len, advice))
-			return err_set(e, "madvise: %s", strerror(errno));
+	if (dev_madvise(l->region.addr, l->region.len, advice))
+		return err_set(e, "madvise: %s", strerror(errno));
 	samples[0] = dev_now_ns() - start;
 	return 0;
 }
@@ -68,7 +65,6 @@ const struct bench bench_populate_read = {
 	.iterations = 5,
 	.metrics = METRICS,
 	.nmetrics = 1,
-	.burst_bytes = BURST,
 	.can_run = can_read,
 	.iterate = populate_read,
 };
@@ -83,7 +79,6 @@ const struct bench bench_populate_write = {
 	.iterations = 5,
 	.metrics = METRICS,
 	.nmetrics = 1,
-	.burst_bytes = BURST,
 	.can_run = can_write,
 	.iterate = populate_write,
 };

@@ -6,7 +6,7 @@
  * The kernel pins as many pages at once as their pointers fill two pages: 1,024
  * on 4 kB pages, however long the iovec. A longer iovec with one byte to copy
  * would pin no more and look 42 times too fast; hence calls of that size, and
- * the kernel's own count of pins after each burst.
+ * the kernel's own count of pins after each pass.
  */
 #include <errno.h>
 #include <string.h>
@@ -36,42 +36,26 @@ static int pvm_can_run(const struct bench_params *p, struct err *e)
 	return 0;
 }
 
-static int pass(const struct region *r, struct err *e)
+static int pvm_iterate(struct launch *l, int64_t *samples, struct err *e)
 {
+	int64_t pages = (int64_t)(l->region.len / l->mthp->base_bytes);
+	int64_t before = dev_vmstat(PINS), start = dev_now_ns();
 	char to;
 	struct iovec local = { &to, 1 };
 
-	for (size_t off = 0; off < r->len; off += CALL_BYTES) {
-		size_t left = r->len - off;
-		struct iovec remote = { r->addr + off,
+	for (size_t off = 0; off < l->region.len; off += CALL_BYTES) {
+		size_t left = l->region.len - off;
+		struct iovec remote = { l->region.addr + off,
 					left < CALL_BYTES ? left : CALL_BYTES };
 
 		if (dev_vm_readv(getpid(), &local, 1, &remote, 1) != 1)
 			return err_set(e, "process_vm_readv: %s", strerror(errno));
 	}
-	return 0;
-}
-
-static int pvm_iterate(struct launch *l, int64_t *samples, struct err *e)
-{
-	int64_t pages = (int64_t)(l->region.len / l->mthp->base_bytes);
-	int64_t asked = 0, before = dev_vmstat(PINS), start = dev_now_ns(), pins;
-	uint64_t i = 0;
-
-	do {
-		if (pass(&l->region, e))
-			return -1;
-		asked += pages;
-	} while (++i < l->passes);
 	samples[0] = dev_now_ns() - start;
-	pins = dev_vmstat(PINS) - before;
-	if (pins == asked) {
-		l->pinned = pages;
-		return 0;
-	}
-	l->pinned = (int64_t)((uint64_t)pins / l->passes);
-	snprintf(l->wrong, sizeof(l->wrong), "%lld pages pinned, %lld asked",
-		 (long long)pins, (long long)asked);
+	l->pinned = dev_vmstat(PINS) - before;
+	if (l->pinned != pages)
+		snprintf(l->wrong, sizeof(l->wrong), "%lld pages pinned, %lld asked",
+			 (long long)l->pinned, (long long)pages);
 	return 0;
 }
 
@@ -89,7 +73,6 @@ const struct bench bench_pvm = {
 	.iterations = 5,
 	.metrics = METRICS,
 	.nmetrics = 1,
-	.burst_bytes = 1ull << 30,	/* 2 MB folios: 1 ms; base pages: 20 ms */
 	.can_run = pvm_can_run,
 	.iterate = pvm_iterate,
 };

@@ -16,22 +16,27 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "../../agent/bench/pfnmap_test.h"
 #include "../../common/record.h"
 #include "fakedev.h"
 
 #define THP "/sys/kernel/mm/transparent_hugepage"
+#define GUP_TEST "/sys/kernel/debug/gup_test"
 #define PFN0 (1ul << 24)	/* of the touched memory's first page */
 #define FALLEN 3		/* folios that the lie "fallback" loses */
 #define SIZES_MAX 24
 
 enum lie {
 	FALLBACK, STUCK, INHERIT, OTHER, SHORTPIN, SHORTMINCORE, EINVALS,
-	NOTROOT, READONLY, HANG, CRASH,
+	NOTROOT, READONLY, HANG, CRASH, SMALLMAP, NOPERF, OLDPERF,
+	GUPFEW, GUPHALF, GUPTRUNC, GUPZERO, GUPEINVAL, GUPOTHER, GUPMIGRATE,
+	GUPTWICE, SHMEMHUGE,
 };
 static const char *const LIES[] = {
 	[FALLBACK] = "fallback",	/* some folios come as base pages */
@@ -45,14 +50,27 @@ static const char *const LIES[] = {
 	[READONLY] = "readonly",	/* /sys is mounted read-only */
 	[HANG] = "hang",		/* mincore never returns */
 	[CRASH] = "crash",		/* mincore kills the process */
+	[SMALLMAP] = "smallmap",	/* the driver maps no PMDs, if asked or not */
+	[NOPERF] = "noperf",		/* no CONFIG_PERF_EVENTS */
+	[OLDPERF] = "oldperf",		/* a perf ring is mapped by fault */
+	[GUPFEW] = "gupfew",		/* the last page is not pinned */
+	[GUPHALF] = "guphalf",		/* half is not mapped; all, says the size */
+	[GUPTRUNC] = "guptrunc",	/* half is walked, as the size says */
+	[GUPZERO] = "gupzero",		/* it takes 0 us */
+	[GUPEINVAL] = "gupeinval",	/* another kernel's struct */
+	[GUPOTHER] = "gupother",	/* another process pins 5 pages */
+	[GUPMIGRATE] = "gupmigrate",	/* the first call counts its pins twice */
+	[GUPTWICE] = "guptwice",	/* each does */
+	[SHMEMHUGE] = "shmemhuge",	/* shared memory comes in large folios */
 };
 
 static struct {
 	size_t addr, len, folio;	/* the last dev_touch() */
 	bool huge;			/* the last advice */
-	int64_t pins;
+	int64_t pins, gups, shmem;
+	size_t level;			/* that PFN maps are asked to have */
 	struct { size_t bytes; int64_t allocs; } moved[SIZES_MAX];
-	enum { PLAIN, PAGEMAP, KPAGEFLAGS } kind[1024];	/* by fd */
+	enum { PLAIN, PAGEMAP, KPAGEFLAGS, GUP } kind[1024];	/* by fd */
 } fake;
 
 static bool lie(enum lie which)
@@ -64,7 +82,8 @@ static bool lie(enum lie which)
 		if (!strncmp(env, name, n) && (!env[n] || env[n] == ','))
 			return true;
 		env = strchr(env, ',');
-		env += env != NULL;
+		if (env)
+			env++;
 	}
 	return false;
 }
@@ -131,22 +150,22 @@ static bool enabled(const char *path)
 /* What a fault in advised memory gets: the largest size that is enabled. */
 static size_t chosen_folio(void)
 {
-	char **names, path[PATH_MAX];
-	size_t n, best = 0, largest = 0;
+	size_t best = 0, largest = 0;
+	struct dirent **list;
+	char path[PATH_MAX];
+	int n = dev_list(THP, &list);
 
-	if (dev_list(THP, &names, &n))
-		return 0;
-	for (size_t i = 0; i < n; i++) {
+	for (int i = 0; i < n; i++) {
 		size_t folio;
 
-		snprintf(path, sizeof(path), THP "/%s/enabled", names[i]);
+		snprintf(path, sizeof(path), THP "/%s/enabled", list[i]->d_name);
 		folio = folio_of(path);
 		if (folio > largest)
 			largest = folio;
 		if (folio > best && enabled(path))
 			best = folio;
 	}
-	dev_list_free(names, n);
+	dev_list_free(list, n);
 	return best && lie(INHERIT) ? largest : best;
 }
 
@@ -160,6 +179,7 @@ void dev_touch(void *addr, size_t len, size_t base_page_bytes)
 	fake.addr = (size_t)addr;
 	fake.len = len;
 	fake.folio = folio ? folio : base_page_bytes;
+	fake.shmem += lie(SHMEMHUGE);
 	if (folio)
 		*moved(folio) += (int64_t)(len / folio) - fallen;
 	if (lie(OTHER)) {
@@ -270,15 +290,67 @@ int dev_open(const char *path, int flags)
 	if (fd >= 0)
 		fake.kind[fd] = !strcmp(path, "/proc/self/pagemap") ? PAGEMAP :
 				!strcmp(path, "/proc/kpageflags") ? KPAGEFLAGS :
+				!strcmp(path, GUP_TEST) ? GUP :
 				PLAIN;
 	return fd;
 }
 
+/* The node is a sparse file, as large as the driver's memory. */
+static int pfnmap_ioctl(int fd, unsigned long request, void *arg)
+{
+	bool small = lie(SMALLMAP) || fake.level == dev_page_bytes();
+	struct pfnmap_test_levels *is = arg;
+	struct stat st;
+
+	if (fstat(fd, &st) || !st.st_size)
+		return -1;
+	if (request == PFNMAP_TEST_INFO)
+		((struct pfnmap_test_info *)arg)->memory_bytes = (size_t)st.st_size;
+	else if (request == PFNMAP_TEST_SETUP)
+		fake.level = ((struct pfnmap_test_setup *)arg)->level_bytes;
+	else if (request == PFNMAP_TEST_LEVELS) {
+		is->pte_bytes = small ? is->len : 0;
+		is->pmd_bytes = is->len - is->pte_bytes;
+	} else
+		return -1;
+	return 0;
+}
+
+/* As mm/gup_test.c: a call of no pages, or outside what was touched, ends the
+ * walk and is no error. */
+static int gup_ioctl(unsigned long request, void *arg)
+{
+	struct {
+		uint64_t get_us, put_us, addr, size;
+		uint32_t per_call, flags, test_flags, which[8];
+	} *g = arg;
+	size_t nr = _IOC_NR(request), pages;
+
+	errno = EINVAL;
+	if (lie(GUPEINVAL) || nr < 1 || nr > 5 ||
+	    request != _IOC(_IOC_READ | _IOC_WRITE, 'g', nr, 80))
+		return -1;
+	if (!g->per_call || g->addr != fake.addr || g->size > fake.len)
+		g->size = 0;
+	if (lie(GUPTRUNC))
+		g->size /= 2;
+	pages = g->size / dev_page_bytes() / (lie(GUPHALF) ? 2 : 1) - lie(GUPFEW);
+	g->get_us = lie(GUPZERO) ? 0 : pages / 16;
+	g->put_us = lie(GUPZERO) ? 0 : pages / 64;
+	if (nr == 2 || nr == 3 || nr == 5)	/* the PIN modes */
+		fake.pins += (int64_t)pages << (lie(GUPTWICE) ||
+					(lie(GUPMIGRATE) && !fake.gups));
+	fake.pins += lie(GUPOTHER) ? 5 : 0;
+	fake.gups++;
+	return 0;
+}
+
 int dev_ioctl(int fd, unsigned long request, void *arg)
 {
-	(void)fd, (void)request, (void)arg;
+	if (fake.kind[fd] == GUP)
+		return gup_ioctl(request, arg);
 	errno = ENOTTY;
-	return -1;
+	return pfnmap_ioctl(fd, request, arg);
 }
 
 bool dev_exists(const char *path)
@@ -291,28 +363,17 @@ static int not_hidden(const struct dirent *d)
 	return d->d_name[0] != '.';
 }
 
-int dev_list(const char *dir, char ***names, size_t *n)
+int dev_list(const char *dir, struct dirent ***list)
 {
-	struct dirent **found;
-	int count = scandir(real(dir), &found, not_hidden, alphasort);
-
-	if (count < 0)
-		return -1;
-	*n = (size_t)count;
-	*names = calloc(*n + 1, sizeof(**names));
-	for (int i = 0; i < count; i++) {
-		(*names)[i] = strdup(found[i]->d_name);
-		free(found[i]);
-	}
-	free(found);
-	return 0;
+	return scandir(real(dir), list, not_hidden, alphasort);
 }
 
-void dev_list_free(char **names, size_t n)
+void dev_list_free(struct dirent **list, int n)
 {
-	for (size_t i = 0; names && i < n; i++)
-		free(names[i]);
-	free(names);
+	for (int i = 0; i < n; i++)
+		free(list[i]);
+	if (n >= 0)
+		free(list);
 }
 
 const char *dev_state_dir(void)
@@ -384,6 +445,23 @@ ssize_t dev_vm_readv(pid_t pid, const struct iovec *local, unsigned long nlocal,
 	return 1;
 }
 
+int dev_perf_open(struct perf_event_attr *attr)
+{
+	int fd = lie(NOPERF) ? -1 : memfd_create("perf", MFD_CLOEXEC);
+
+	(void)attr;
+	if (fd >= 0 && ftruncate(fd, 1 << 30))
+		abort();
+	errno = ENOENT;
+	return fd;
+}
+
+int dev_vm_flag(const void *addr, const char *flag)
+{
+	(void)addr;
+	return !strcmp(flag, "pf") && !lie(OLDPERF);
+}
+
 int64_t dev_vmstat(const char *name)
 {
 	char text[32 << 10], key[80];
@@ -397,7 +475,8 @@ int64_t dev_vmstat(const char *name)
 	if (!at)
 		return RECORD_NULL;
 	return strtoll(at + strlen(key), NULL, 10) +
-	       (strcmp(name, "nr_foll_pin_acquired") ? 0 : fake.pins);
+	       (!strcmp(name, "nr_foll_pin_acquired") ? fake.pins :
+		!strcmp(name, "thp_file_alloc") ? fake.shmem : 0);
 }
 
 /* --- the tree ----------------------------------------------------------- */
@@ -457,7 +536,11 @@ void fake_tree(const char *dir, size_t base_page_bytes)
 			 THP "/hugepages-%zukB/stats/anon_fault_alloc", size >> 10);
 		fake_file(path, "100");
 	}
-	fake_file("/proc/vmstat", "nr_free_pages 1\nnr_foll_pin_acquired 7000");
+	fake_file("/proc/vmstat", "nr_free_pages 1\nnr_foll_pin_acquired 7000\n"
+				  "thp_file_alloc 3");
+	fake_file("/proc/mounts", "sysfs /sys sysfs rw 0 0\n"
+				  "debugfs /sys/kernel/debug debugfs rw 0 0");
+	fake_file(GUP_TEST, "");
 	fake_file("/proc/sys/vm/stat_refresh", "");
 	fake_file("/proc/self/pagemap", "");
 	fake_file("/proc/kpageflags", "");

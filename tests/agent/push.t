@@ -85,6 +85,13 @@ push --url "$url" "$tmp/named.json"
 is "$rc" 0 "the same run again is the same run"
 is "$(test -f "$tmp/named.json"; echo $?)" 0 "a named file is never deleted"
 
+spool 2; sed -i 's/"mincore"/"null"/' "$MMTREND_SPOOL/$(id 2).json"
+spool 3
+push --url "$url"
+is "$(echo "$out" | sort | uniq -d)" "" "a page is told once, whatever the runs"
+has "$out" "bench=mincore&" "each page is"
+hasnt "$out" "bench=null&" "but that of null"
+
 # The server asks for a kernel config that it lacks, and gets it once.
 sum=$(zcat /proc/config.gz 2>/dev/null | sha256sum | cut -d " " -f 1)
 if [ -r /proc/config.gz ]; then
@@ -103,7 +110,7 @@ fi
 # --- refused for good -------------------------------------------------------------
 spool 1
 sed -i 's/160211/160212/' "$MMTREND_SPOOL/$(id 1).json"
-spool 2
+spool 5
 push --url "$url"
 is "$rc" 3 "one id with two bodies is refused for good"
 is "$(waiting)" 0 "it does not stand in the way of the next run"
@@ -118,7 +125,7 @@ push --url "$url" "$tmp/none.json"
 is "$rc" 4 "a file that is not there is not sent"
 
 # --- kept ---------------------------------------------------------------------------
-spool 3
+spool 6
 printf 'mmt_%043d\n' 0 >"$tmp/wrong"; chmod 600 "$tmp/wrong"
 push --url "$url" --token-file "$tmp/wrong"
 is "$rc" 4 "a wrong token sends nothing"
@@ -169,7 +176,7 @@ while [ $i -lt $((10 + n)) ]; do
 done
 is "$missing" 0 "each run is there, byte for byte"
 runs=$(get "$url/kernels.csv" | awk -F, 'NR == 1 { for (c = 1; $c != "runs"; c++) ; next } { n += $c } END { print n }')
-is "$runs" $((n + 4)) "and each only once"
+is "$runs" $((n + 6)) "and each only once"
 
 # --- the server is away -----------------------------------------------------------------
 server_stop TERM

@@ -37,7 +37,7 @@ usage "an unknown command" "usage: mmtrend COMMAND" measure
 usage "an unknown option" "run: no option --fast" run --fast
 usage "an option cut short" "run: no option --ben" run --ben null
 usage "an option without its value" "--bench: expected a value (a,b)" run --bench
-usage "a flag with a value" "--man: takes no value" help --man=1
+usage "a flag with a value" "--write: takes no value" run --write=1
 usage "no number" '--launches: expected a number from 1 to 256, got "x"' run --launches x
 usage "a number above its cap" "from 1 to 4096" run --iterations 5000
 usage "no size" '--memory: expected a size such as 256m, got "lots"' run --memory lots
@@ -54,18 +54,19 @@ is "$(settings 2>&1)" "$before" "usage errors change nothing"
 
 has "$("$agent" --help)" "put back the settings" "--help lists the commands"
 has "$("$agent" run --help)" "--iterations N" "run --help lists its options"
-has "$("$agent" help --man)" '\fB\-\-iterations\fR \fIN\fR' "the man page's list is made from the same table"
 has "$("$agent" version)" "mmtrend 0" "version"
-for o in $("$agent" help --man | sed -n 's/\\-/-/g; s/^\\fB\([^\\]*\)\\fR.*/\1/p'); do
+for o in $({ "$agent" run --help; "$agent" push --help; } |
+		sed -n 's/^  \(-[^ ]*\) .*/\1/p'); do
 	has "$(cat "$SRC/agent/mmtrend.1")" "Fl ${o#-}" "the man page knows $o"
 done
 list=$("$agent" list)
 for b in null mincore populate.read populate.write pvm; do
-	has "$list" "  $b " "list names $b"
+	has "$list" "  $b: " "list names $b"
 done
+has "$list" "5 x 5 memory=256m" "with what it does by default"
 has "$list" "folio sizes of this kernel: base" "list names the sizes"
 out=$("$agent" check); is $? 0 "check: something can run here"
-has "$out" "null            yes" "check says what"
+has "$out" "null: can run here" "check says what"
 
 # --- where the document goes -----------------------------------------------------
 # Noise of this machine may make a run invalid (3); that is not the matter here.
@@ -89,6 +90,21 @@ ran --bench null --launches 30 -o "$tmp/b.json" >/dev/null 2>&1
 quick -o "$tmp/b.json" >/dev/null 2>&1
 "$agent" show "$tmp/b.json" >/dev/null; ok $? "a longer document is replaced whole (was $size bytes)"
 
+# --- the same again --------------------------------------------------------------
+ran --more "$tmp/b.json" -o "$tmp/more.json" >/dev/null 2>&1
+ok $? "run --more FILE"
+design() { sed -n '/"design"/,/}/p' "$1" | tr -d ' \n'; }
+is "$(design "$tmp/more.json")" '"design":{"launches":1,"iterations":2},' "takes its counts"
+is "$(sed -n 's/^ *"bench": //p' "$tmp/more.json")" '"null",' "and its benchmarks, no other"
+usage "--more beside a benchmark" "come from its document" run --more "$tmp/b.json" --bench null
+usage "--more of no document" "$tmp/bad: line" run --more "$tmp/bad"
+sed 's/"rev": 1/"rev": 7/' "$tmp/b.json" >"$tmp/old.json"
+out=$("$agent" run --host test --more "$tmp/old.json" -o - 2>/dev/null); is $? 77 "--more of another revision measures nothing"
+has "$out" "null: this agent has revision 1, not 7" "and says why"
+sed 's/"null"/"nulle"/' "$tmp/b.json" >"$tmp/strange.json"
+out=$("$agent" run --host test --more "$tmp/strange.json" -o - 2>/dev/null)
+has "$out" "this agent has no benchmark nulle" "so does --more of a benchmark it lacks"
+
 echo precious >"$tmp/precious"; ln -s "$tmp/precious" "$tmp/link"
 out=$(quick -o "$tmp/link" 2>&1 >/dev/null); is $? 64 "-o to a symlink is refused"
 has "$out" "a symbolic link is not followed" "with the reason"
@@ -111,8 +127,9 @@ if ! ls $thp/hugepages-*kB/enabled >/dev/null 2>&1; then
 	skip "folio sizes, undo, two agents" "no $thp/hugepages-*kB in this kernel"
 	done_testing
 fi
-ran --launches 1 --iterations 1 --memory 32m -o "$tmp/all.json" >/dev/null 2>&1
-ok $? "every benchmark at every size"
+ran --bench null,mincore,populate,pvm --launches 1 --iterations 1 --memory 32m \
+	-o "$tmp/all.json" >/dev/null 2>&1
+ok $? "benchmarks at every size"
 is "$(settings)" "$before" "leaves the settings as found"
 # bench folio status folios other proved pinned, of each cell's launch
 awk -F'[:,]' '{ gsub(/[ "]/, "") } /^bench:/ { b = $2 } /^folio_bytes:[0-9]/ { f = $2 }

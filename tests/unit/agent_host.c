@@ -282,18 +282,6 @@ static void test_notes(void)
 	machine();
 }
 
-static void test_labels(void)
-{
-	struct host_opts o = { .label = "lab", .boot_id = "a b" };
-	struct record *r = record_new();
-
-	ok(!fill("two words", NULL) && strstr(e.msg, "--host"), "a label has no blanks");
-	ok(!fill("", NULL), "nor is it empty");
-	ok(host_fill(r, &o, &sizes, &e) && strstr(e.msg, "--boot-id"),
-	   "a boot id has no blanks");
-	record_free(r);
-}
-
 static void test_privacy(void)
 {
 	struct record *r = fill(NULL, NULL);
@@ -391,7 +379,6 @@ int main(void)
 	test_commit();
 	test_config();
 	test_notes();
-	test_labels();
 	test_privacy();
 	test_uuid();
 	test_quiet();

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "../../agent/dev.h"
+#include "../../agent/settings.h"
 #include "../../agent/mthp.h"
 #include "../../common/record.h"
 #include "../agent/fakedev.h"
@@ -102,7 +103,7 @@ static void test_set(void)
 	struct stat st;
 
 	fresh(4096);
-	ok(!mthp_lock(&e) && !stat(state, &st) && (st.st_mode & 07777) == 0700,
+	ok(!settings_lock(&e) && !stat(state, &st) && (st.st_mode & 07777) == 0700,
 	   "the state directory is ours alone");
 	ok(!mthp_set(&m, 2097152, &e) && access(journal, F_OK),
 	   "an inherited size that is active alone needs no write");
@@ -113,14 +114,14 @@ static void test_set(void)
 	ok(!mthp_set(&m, 2097152, &e) && !mthp_set(&m, 4096, &e),
 	   "other sizes, and none, follow");
 	reads(K64, "always inherit madvise [never]", "no size is left on");
-	ok(!mthp_restore(&e) && access(journal, F_OK), "restore drops the journal");
+	ok(!settings_restore(&e) && access(journal, F_OK), "restore drops the journal");
 	as_found("everything reads as found");
-	ok(!mthp_restore(&e), "a second restore does nothing");
+	ok(!settings_restore(&e), "a second restore does nothing");
 }
 
 static int die_with_settings(void)
 {
-	return mthp_lock(&e) || mthp_set(&m, 65536, &e);
+	return settings_lock(&e) || mthp_set(&m, 65536, &e);
 }
 
 static void test_killed(void)
@@ -130,13 +131,13 @@ static void test_killed(void)
 	fresh(4096);
 	is_i(elsewhere(die_with_settings), 0, "an agent sets and is killed");
 	reads(K64, "always inherit [madvise] never", "it left its settings");
-	ok(!mthp_undo(&count, &e) && count == 2, "undo puts back both values");
+	ok(!settings_undo(&count, &e) && count == 2, "undo puts back both values");
 	as_found("undo restored what was found");
-	ok(!mthp_undo(&count, &e) && count == 0, "a second undo finds nothing");
+	ok(!settings_undo(&count, &e) && count == 0, "a second undo finds nothing");
 	elsewhere(die_with_settings);
-	ok(!mthp_lock(&e), "the next run may start");
+	ok(!settings_lock(&e), "the next run may start");
 	as_found("and first puts back what the killed one left");
-	mthp_restore(&e);
+	settings_restore(&e);
 }
 
 static int lock_refused(void)
@@ -144,26 +145,26 @@ static int lock_refused(void)
 	char want[64];
 
 	snprintf(want, sizeof(want), "another mmtrend (pid %d, since ", (int)getppid());
-	return mthp_lock(&e) != -1 || strncmp(e.msg, want, strlen(want)) ||
+	return settings_lock(&e) != -1 || strncmp(e.msg, want, strlen(want)) ||
 	       !strstr(e.msg, ") holds the lock");
 }
 
 static int restore_in_child(void)
 {
-	mthp_forked();
-	return mthp_restore(&e);
+	settings_forked();
+	return settings_restore(&e);
 }
 
 static void test_two(void)
 {
 	fresh(4096);
-	mthp_lock(&e);
+	settings_lock(&e);
 	mthp_set(&m, 65536, &e);
 	is_i(elsewhere(lock_refused), 0, "a second agent is told who holds the lock");
 	reads(K64, "always inherit [madvise] never", "and changes nothing");
 	is_i(elsewhere(restore_in_child), 0, "a launch that ends restores nothing");
 	reads(K64, "always inherit [madvise] never", "the parent's setting stands");
-	mthp_restore(&e);
+	settings_restore(&e);
 	as_found("the holder restores");
 }
 
@@ -173,31 +174,31 @@ static void test_refusals(void)
 
 	fresh(4096);
 	fake_lie("stuck");
-	mthp_lock(&e);
+	settings_lock(&e);
 	ok(mthp_set(&m, 65536, &e) == -1, "a setting that does not stick is an error");
 	is(e.msg, K64 ": wrote \"madvise\", it reads \"never\"", "that says so");
 	fake_lie("");
-	mthp_restore(&e);
+	settings_restore(&e);
 	as_found("all is put back after it");
 
 	fake_lie("readonly");
-	mthp_lock(&e);
+	settings_lock(&e);
 	ok(mthp_set(&m, 65536, &e) == 1 && strstr(e.msg, "Read-only file system"),
 	   "a read-only /sys is a reason to skip");
-	mthp_restore(&e);
+	settings_restore(&e);
 	fake_lie("notroot");
-	ok(!mthp_lock(&e) && mthp_set(&m, 65536, &e) == 1, "so is not being root");
+	ok(!settings_lock(&e) && mthp_set(&m, 65536, &e) == 1, "so is not being root");
 	is(e.msg, "not root: cannot set folio sizes", "with that reason");
 	ok(!mthp_set(&m, 2097152, &e), "what is in effect anyway can be measured");
-	ok(mthp_undo(&count, &e) == -1, "undo needs root");
+	ok(settings_undo(&count, &e) == -1, "undo needs root");
 	fake_lie("");
 	ok(mthp_set(&m, 65536, &e) == -1 && strstr(e.msg, "lock"),
 	   "nothing is set without the lock");
 	fake_file(K64, "always inherit madvise never");
-	mthp_lock(&e);
+	settings_lock(&e);
 	ok(mthp_set(&m, 65536, &e) == -1 && strstr(e.msg, "in brackets"),
 	   "a control that chooses nothing is refused");
-	mthp_restore(&e);
+	settings_restore(&e);
 }
 
 static void test_state_dir(void)
@@ -207,20 +208,20 @@ static void test_state_dir(void)
 	fresh(4096);
 	mkdir(state, 0755);
 	chmod(state, 0755);
-	ok(mthp_lock(&e) == -1 && strstr(e.msg, "mode 0700, got user"),
+	ok(settings_lock(&e) == -1 && strstr(e.msg, "mode 0700, got user"),
 	   "a state directory that others may read is not believed");
 	rmdir(state);
 	snprintf(other, sizeof(other), "%s/other", root);
 	mkdir(other, 0700);
-	ok(!symlink(other, state) && mthp_lock(&e) == -1,
+	ok(!symlink(other, state) && settings_lock(&e) == -1,
 	   "a state directory behind a symlink is not followed");
 	unlink(state);
 	mkdir(state, 0700);
 	snprintf(path, sizeof(path), "%s/lock", state);
-	ok(!symlink("/tmp/nowhere", path) && mthp_lock(&e) == -1,
+	ok(!symlink("/tmp/nowhere", path) && settings_lock(&e) == -1,
 	   "nor is a lock");
 	unlink(path);
-	ok(!symlink("/etc/passwd", journal) && mthp_lock(&e) == -1,
+	ok(!symlink("/etc/passwd", journal) && settings_lock(&e) == -1,
 	   "nor is a journal");
 	unlink(journal);
 }
@@ -229,7 +230,7 @@ static void test_journal(void)
 {
 	static const char *const bad[] = {
 		"garbage\n",
-		K64 " sometimes\n",
+		"/proc/self/mem 1\n",
 		"/etc/passwd never\n",
 		THP "/../../../../etc/passwd never\n",
 	};
@@ -238,12 +239,12 @@ static void test_journal(void)
 	mkdir(state, 0700);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		put(journal, bad[i]);
-		ok(mthp_lock(&e) == -1 && strstr(e.msg, "expected lines"),
+		ok(settings_lock(&e) == -1 && strstr(e.msg, "expected lines"),
 		   "a journal line that is not ours is refused: %.20s", bad[i]);
 	}
 	as_found("and nothing is written by it");
 	put(journal, THP "/hugepages-8kB/enabled never\n" K64 " madvise\n");
-	ok(mthp_lock(&e) == -1 && !access(journal, F_OK),
+	ok(settings_lock(&e) == -1 && !access(journal, F_OK),
 	   "a control that is gone keeps the journal");
 	reads(K64, "always inherit [madvise] never", "the other values are put back");
 }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "../../agent/region.h"
+#include "../../agent/settings.h"
 #include "../../common/record.h"
 #include "../agent/fakedev.h"
 #include "../tap.h"
@@ -73,7 +74,7 @@ static void test_cases(void)
 		bool done;
 
 		tree(cases[i].has);
-		done = !mthp_probe(&m, &e) && !mthp_lock(&e) &&
+		done = !mthp_probe(&m, &e) && !settings_lock(&e) &&
 		       !mthp_set(&m, cases[i].folio, &e);
 		fake_lie(cases[i].lie);
 		done = done && !region_map(&r, &m, cases[i].folio, LEN, &e);
@@ -84,7 +85,7 @@ static void test_cases(void)
 		is(r.proved, cases[i].proved, "what proves them");
 		is(r.wrong, cases[i].wrong, "what is wrong with them");
 		region_unmap(&r);
-		mthp_restore(&e);
+		settings_restore(&e);
 	}
 }
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "../../agent/bench.h"
+#include "../../agent/settings.h"
 #include "../../agent/dev.h"
 #include "../../agent/run.h"
 #include "../agent/fakedev.h"
@@ -18,7 +19,7 @@ static struct err e;
 static bool usage;
 
 static const struct run_opts SMALL = {
-	.launches = 2, .iterations = 2, .memory_bytes = 8 << 20, .seed = 7,
+	.launches = 2, .iterations = 2, .params.memory_bytes = 8 << 20, .seed = 7,
 	.host.label = "unit",
 };
 
@@ -39,7 +40,7 @@ static struct record *run(const char *bench, const char *size, const char *lies)
 
 	o.bench = bench;
 	o.size = size;
-	o.launch_s = 1;
+	o.launch_s = 3;
 	fake_lie(lies);
 	e.msg[0] = '\0';
 	return run_measure(&o, &usage, &e);
@@ -57,7 +58,7 @@ static const struct record_cell *cell(const struct record *r, const char *bench,
 
 static void test_all(void)
 {
-	struct record *r = run(NULL, NULL, ""), *back = NULL;
+	struct record *r = run("null,mincore,populate,pvm", NULL, ""), *back = NULL;
 	struct buf text = BUF_INIT;
 	const struct record_cell *c;
 	size_t good = 0;
@@ -79,8 +80,8 @@ static void test_all(void)
 	ok(c && c->launches[0].folios == RECORD_NULL && !c->launches[0].proved,
 	   "a benchmark without memory proves nothing");
 	is_i(r->quiet.order_seed, 7, "the seed is recorded");
-	is_i(record_bench(r, "mincore")->metrics[0].ops, (32ll << 30) / 4096,
-	     "ops counts the pages of all passes");
+	is_i(record_bench(r, "mincore")->metrics[0].ops, (8 << 20) / 4096,
+	     "ops counts the pages of one pass");
 	is_i(record_bench(r, "mincore")->params[0].i, 8 << 20, "memory is a parameter");
 	is_i((long long)record_bench(r, "null")->nparams, 0, "but not of null");
 	ok(!record_write(r, &text, &e) &&
@@ -115,7 +116,7 @@ static const struct {
 	{ "notroot", "mincore", "pmd", 2097152, RECORD_OK, NULL, true },
 	{ "other", "mincore", "64k", 65536, RECORD_OK, NULL, true },
 	{ "shortpin", "pvm", "base", 4096, RECORD_INVALID,
-	  "131072 pages pinned, 262144 asked", true },
+	  "1024 pages pinned, 2048 asked", true },
 	{ "shortmincore", "mincore", "base", 4096, RECORD_INVALID,
 	  "mincore: 2047 of 2048 pages resident", false },
 	{ "einval", "populate.read", "base", 4096, RECORD_SKIP,
@@ -125,7 +126,7 @@ static const struct {
 	{ "crash", "mincore", "base", 4096, RECORD_FAILED,
 	  "a launch was killed by signal 9", false },
 	{ "hang", "mincore", "base", 4096, RECORD_FAILED,
-	  "a launch did not end within 1 s", false },
+	  "a launch did not end within 3 s", false },
 	{ "", "mincore", "8k", 8192, RECORD_SKIP,
 	  "this kernel has no anonymous folios of 8k", false },
 };
@@ -159,6 +160,67 @@ static void test_lies(void)
 	}
 }
 
+/* An option changes the benchmarks that have its parameter, no other. */
+static void test_params(void)
+{
+	struct run_opts o = SMALL;
+	const struct record_bench *b;
+	struct buf text = BUF_INIT;
+	struct record *r;
+
+	fake_tree(root, 4096);
+	o.bench = "mincore,gup.pin_longterm";
+	o.size = "base";
+	o.params.pages_per_call = 512;
+	o.params.write = 1;
+	o.params.stride_bytes = 64;
+	r = run_measure(&o, &usage, &e);
+	if (!ok(r != NULL, "parameters are taken: %s", e.msg))
+		return;
+	b = record_bench(r, "gup.pin_longterm");
+	record_params_text(b, &text);
+	is(text.s, "memory_bytes=8388608&pages_per_call=512&write=1",
+	   "gup takes its own");
+	ok(!b->same_as, "and is no longer the same as the known command");
+	buf_reset(&text, 0);
+	record_params_text(record_bench(r, "mincore"), &text);
+	is(text.s, "memory_bytes=8388608", "mincore has none of them");
+	buf_free(&text);
+	record_free(r);
+}
+
+/* What a document says is measured again, where it still can be. */
+static void test_more(void)
+{
+	struct run_opts o = SMALL, again = { .host.label = "unit" };
+	struct record *r, *more;
+
+	fake_tree(root, 4096);
+	o.bench = "null,mincore,pvm";
+	o.size = "base,64k";
+	o.iterations = 3;
+	more = run_measure(&o, &usage, &e);
+	again.more = more;
+	more->benches[0].rev = 9;
+	more->benches[2].params[0].name = record_dup(more, "depth");
+	r = run_measure(&again, &usage, &e);
+	if (!ok(r != NULL, "--more measures: %s", e.msg))
+		return;
+	is_i((long long)r->ncells, 5, "the cells of the document");
+	is(r->cells[0].reasons.v[0], "null: this agent has revision 1, not 9",
+	   "another revision is a skip");
+	ok(r->cells[2].folio_bytes == 65536 && r->cells[2].nlaunches == 2 &&
+	   r->cells[2].launches->samples->values.n == 3, "with its counts");
+	is_i(r->benches[1].params[0].i, 8 << 20, "and its parameters");
+	is(r->cells[4].reasons.v[0], "pvm: this agent has no parameter depth",
+	   "an unknown parameter is a skip");
+	record_free(r);
+	again.launches = 2;
+	ok(!run_measure(&again, &usage, &e) && usage &&
+	   strstr(e.msg, "come from its document"), "options beside it are refused");
+	record_free(more);
+}
+
 static void test_regions(void)
 {
 	struct run_opts o = SMALL;
@@ -166,7 +228,7 @@ static void test_regions(void)
 
 	fake_tree(root, 4096);
 	o.bench = "mincore";
-	o.memory_bytes = 4 << 20;
+	o.params.memory_bytes = 4 << 20;
 	r = run_measure(&o, &usage, &e);
 	ok(r && r->cells[0].status == RECORD_NOT_APPLICABLE,
 	   "a region under 4 PMDs is not applicable");
@@ -174,7 +236,7 @@ static void test_regions(void)
 	   "region of 4m is smaller than 4 PMDs (8m)", "and says so");
 	record_free(r);
 	fake_tree(root, 16384);
-	o.memory_bytes = 0;
+	o.params.memory_bytes = 0;
 	o.size = "base,pmd";
 	r = run_measure(&o, &usage, &e);
 	ok(r && r->cells[1].status == RECORD_OK &&
@@ -192,10 +254,12 @@ static void test_usage(void)
 		{ { .size = "12k" }, "--size: expected base, pmd, all" },
 		{ { .size = "2k" }, "--size: expected base, pmd, all" },
 		{ { .size = "" }, "--size: expected at least one" },
-		{ { .memory_bytes = 9 << 20 }, "--memory: expected a multiple of 2m" },
-		{ { .memory_bytes = 32ull << 30 }, "at most 16g" },
+		{ { .params.memory_bytes = 9 << 20 }, "--memory: expected a multiple of 2m" },
+		{ { .params.memory_bytes = 32ull << 30 }, "at most 16g" },
 		{ { .clock = "sundial" }, "--clock: expected monotonic or insns" },
 		{ { .id = "1" }, "/id: " },
+		{ { .host.label = "two words" }, "/host/label: " },
+		{ { .host.boot_id = "a b" }, "/boot/id: " },
 		{ { .started_at = "noon" }, "/started_at: " },
 		{ { .launches = 256, .iterations = 4096 }, "the document would have" },
 	};
@@ -204,7 +268,7 @@ static void test_usage(void)
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		struct run_opts o = bad[i].o;
 
-		o.host.label = "unit";
+		o.host.label = o.host.label ? o.host.label : "unit";
 		usage = false;
 		ok(!run_measure(&o, &usage, &e) && usage && strstr(e.msg, bad[i].says),
 		   "refused before measuring: %s", e.msg);
@@ -297,7 +361,7 @@ static void test_signals(void)
 	kill(pid, SIGKILL);
 	waitpid(pid, &status, 0);
 	ok(!as_found(), "SIGKILL leaves the settings");
-	for (int i = 0; i < 100 && mthp_undo(&count, &e); i++)
+	for (int i = 0; i < 100 && settings_undo(&count, &e); i++)
 		usleep(20000);
 	ok(count == 2 && as_found(), "undo puts them back: its launch died with it");
 }
@@ -312,6 +376,8 @@ int main(void)
 	fake_tree(root, 4096);
 	test_all();
 	test_lies();
+	test_params();
+	test_more();
 	test_regions();
 	test_usage();
 	test_lab_clock();
