@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Pages in memory: a hash table, a list by last use, one lock.
+ * Pages in memory: a table by last use, one lock.
  */
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,77 +10,50 @@
 
 #include "cache.h"
 
-#define BUCKETS		256
 #define GZIP_LEAST	1024	/* below it, headers eat the gain */
 #define GZIP_LEVEL	2
 
-struct page {
-	atomic_uint refs;
-	const char *type;
-	bool frozen;
-	struct buf plain;
-	unsigned char *gz;	/* NULL: not worth it */
-	size_t gz_len;
-	/* Under the cache's lock: */
+static struct slot {
 	char key[CACHE_KEY];
-	struct page *chain;		/* of one bucket */
-	struct page *newer, *older;	/* by last use */
-};
-
-static struct {
-	pthread_mutex_t lock;
-	struct page *bucket[BUCKETS];
-	struct page *newest, *oldest;
-	size_t bytes;
-} cache = { .lock = PTHREAD_MUTEX_INITIALIZER };
-
-static bool is_compressible(const char *type)
-{
-	return !strncmp(type, "text/", 5) || !strcmp(type, "image/svg+xml") ||
-	       !strncmp(type, "application/json", 16);
-}
+	struct page *page;	/* NULL: free */
+	uint64_t used;
+} slots[CACHE_PAGES];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static size_t bytes;
+static uint64_t uses;
 
 /* Sets @p->gz on success only: without it the plain text is sent. */
 static void page_gzip(struct page *p)
 {
 	z_stream z = { 0 };
 	size_t cap = p->plain.len - p->plain.len / 8;
+	unsigned char *out;
 
-	if (p->plain.len < GZIP_LEAST || !is_compressible(p->type) ||
-	    deflateInit2(&z, GZIP_LEVEL, Z_DEFLATED, 15 + 16, 8,
+	if (deflateInit2(&z, GZIP_LEVEL, Z_DEFLATED, 15 + 16, 8,
 			 Z_DEFAULT_STRATEGY) != Z_OK)
 		return;
-	p->gz = malloc(cap);
+	out = malloc(cap);
 	z.next_in = (unsigned char *)p->plain.s;
 	z.avail_in = (uInt)p->plain.len;
-	z.next_out = p->gz;
+	z.next_out = out;
 	z.avail_out = (uInt)cap;
-	if (p->gz && deflate(&z, Z_FINISH) == Z_STREAM_END) {
-		unsigned char *fit = realloc(p->gz, z.total_out);
-
-		if (fit)
-			p->gz = fit;
-		p->gz_len = z.total_out;
-	} else {
-		free(p->gz);
-		p->gz = NULL;
-	}
+	if (out && deflate(&z, Z_FINISH) == Z_STREAM_END)
+		buf_add(&p->gz, out, z.total_out);
 	deflateEnd(&z);
+	free(out);
 }
 
-struct page *page_new(struct buf *body, const char *type, bool frozen)
+struct page *page_new(struct buf *body, const char *type)
 {
 	struct page *p = buf_ok(body) ? calloc(1, sizeof(*p)) : NULL;
 
-	if (!p) {
-		buf_free(body);
+	if (!p)
 		return NULL;
-	}
 	atomic_init(&p->refs, 1);
-	p->type = type;
-	p->frozen = frozen;
-	p->plain.s = buf_detach(body, &p->plain.len);
-	page_gzip(p);
+	p->plain = *body;
+	*body = (struct buf)BUF_INIT;
+	if (p->plain.len >= GZIP_LEAST && strcmp(type, "image/png") != 0)
+		page_gzip(p);
 	return p;
 }
 
@@ -90,104 +62,71 @@ void page_put(struct page *p)
 	if (!p || atomic_fetch_sub(&p->refs, 1) != 1)
 		return;
 	buf_free(&p->plain);
-	free(p->gz);
+	buf_free(&p->gz);
 	free(p);
-}
-
-const char *page_type(const struct page *p)
-{
-	return p->type;
-}
-
-bool page_frozen(const struct page *p)
-{
-	return p->frozen;
-}
-
-bool page_has_gzip(const struct page *p)
-{
-	return p->gz;
-}
-
-const unsigned char *page_data(const struct page *p, bool gzip, size_t *len)
-{
-	*len = gzip ? p->gz_len : p->plain.len;
-	return gzip ? p->gz : (const unsigned char *)p->plain.s;
 }
 
 static size_t page_bytes(const struct page *p)
 {
-	return sizeof(*p) + p->plain.len + p->gz_len;
+	return sizeof(*p) + p->plain.cap + p->gz.cap;
 }
 
 /* --- under the lock ------------------------------------------------------- */
 
-static struct page **slot(const char *key)
+/* The slot of @key ("": a free one), or NULL. */
+static struct slot *find(const char *key)
 {
-	size_t hash = 0;
-	struct page **at;
-
-	for (size_t i = 0; i < 4 && key[i]; i++)
-		hash = hash * 31 + (unsigned char)key[i];
-	at = &cache.bucket[hash % BUCKETS];
-	while (*at && strcmp((*at)->key, key) != 0)
-		at = &(*at)->chain;
-	return at;
+	for (size_t i = 0; i < CACHE_PAGES; i++)
+		if (!strcmp(slots[i].key, key))
+			return &slots[i];
+	return NULL;
 }
 
-static void list_remove(struct page *p)
+static void drop_oldest(void)
 {
-	*(p->newer ? &p->newer->older : &cache.newest) = p->older;
-	*(p->older ? &p->older->newer : &cache.oldest) = p->newer;
-}
+	struct slot *oldest = NULL;
 
-static void list_push(struct page *p)
-{
-	p->newer = NULL;
-	p->older = cache.newest;
-	*(p->older ? &p->older->newer : &cache.oldest) = p;
-	cache.newest = p;
-}
-
-static void drop(struct page *p)
-{
-	*slot(p->key) = p->chain;
-	list_remove(p);
-	cache.bytes -= page_bytes(p);
-	page_put(p);
+	for (struct slot *s = slots; s < slots + CACHE_PAGES; s++)
+		if (s->page && (!oldest || s->used < oldest->used))
+			oldest = s;
+	if (!oldest)
+		return;
+	bytes -= page_bytes(oldest->page);
+	page_put(oldest->page);
+	*oldest = (struct slot){ 0 };
 }
 
 struct page *cache_get(const char *key)
 {
-	struct page *p;
+	struct page *p = NULL;
+	struct slot *s;
 
-	pthread_mutex_lock(&cache.lock);
-	p = *slot(key);
-	if (p) {
+	pthread_mutex_lock(&lock);
+	s = find(key);
+	if (s) {
+		p = s->page;
+		s->used = ++uses;
 		atomic_fetch_add(&p->refs, 1);
-		list_remove(p);
-		list_push(p);
 	}
-	pthread_mutex_unlock(&cache.lock);
+	pthread_mutex_unlock(&lock);
 	return p;
 }
 
 void cache_add(const char *key, struct page *p)
 {
-	struct page **at;
+	struct slot *s;
 
 	if (page_bytes(p) > CACHE_BIGGEST)
 		return;
-	pthread_mutex_lock(&cache.lock);
-	at = slot(key);
-	if (!*at) {		/* else another thread was quicker */
+	pthread_mutex_lock(&lock);
+	if (!find(key)) {	/* else another thread was quicker */
+		while (!(s = find("")) || bytes + page_bytes(p) > CACHE_BYTES)
+			drop_oldest();
+		snprintf(s->key, sizeof(s->key), "%s", key);
+		s->page = p;
+		s->used = ++uses;
+		bytes += page_bytes(p);
 		atomic_fetch_add(&p->refs, 1);
-		snprintf(p->key, sizeof(p->key), "%s", key);
-		*at = p;
-		list_push(p);
-		cache.bytes += page_bytes(p);
-		while (cache.oldest && cache.bytes > CACHE_BYTES)
-			drop(cache.oldest);
 	}
-	pthread_mutex_unlock(&cache.lock);
+	pthread_mutex_unlock(&lock);
 }

@@ -9,20 +9,8 @@
 #include "head.h"
 
 #define LENGTH_DIGITS	12	/* far above every cap, far below overflow */
-
-static bool is_token(const char *s, size_t len)
-{
-	static const char marks[] = "!#$%&'*+-.^_`|~";
-
-	for (size_t i = 0; i < len; i++) {
-		char c = s[i];
-
-		if (!(c >= '0' && c <= '9') && !(c >= 'a' && c <= 'z') &&
-		    !(c >= 'A' && c <= 'Z') && (!c || !strchr(marks, c)))
-			return false;
-	}
-	return len > 0;
-}
+#define TOKEN_CHARS	"!#$%&'*+-.^_`|~0123456789" \
+			"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 static void on_length(struct head *h, const char *value)
 {
@@ -42,8 +30,6 @@ static void on_transfer(struct head *h, const char *value)
 		h->fault = "more than one Transfer-Encoding";
 	else if (strcasecmp(value, "chunked") != 0)
 		h->fault = "Transfer-Encoding: expected chunked";
-	else
-		h->chunked = true;
 }
 
 static void on_host(struct head *h, const char *value)
@@ -55,23 +41,17 @@ static void on_host(struct head *h, const char *value)
 
 static void on_authorization(struct head *h, const char *value)
 {
-	static const char scheme[] = "Bearer ";
-	size_t len = strlen(scheme);
-
-	if (strncasecmp(value, scheme, len) != 0)
+	if (strncasecmp(value, "Bearer ", 7) != 0)
 		return;
-	value += len + strspn(value + len, " ");
+	value += 7 + strspn(value + 7, " ");
 	if (strlen(value) < sizeof(h->bearer))
 		memcpy(h->bearer, value, strlen(value) + 1);
 }
 
 static void on_type(struct head *h, const char *value)
 {
-	static const char json[] = "application/json";
-	size_t len = strlen(json);
-
-	h->json = !strncasecmp(value, json, len) &&
-		  strchr("; \t", value[len]);
+	h->json = !strncasecmp(value, "application/json", 16) &&
+		  strchr("; \t", value[16]);
 }
 
 static void on_encoding(struct head *h, const char *value)
@@ -79,36 +59,26 @@ static void on_encoding(struct head *h, const char *value)
 	h->encoded = *value && strcasecmp(value, "identity") != 0;
 }
 
-/* ";q=0.5" -> 500; no q: 1000. */
-static int quality(const char *params, size_t len)
-{
-	const char *q = memmem(params, len, "q=", 2);
-	double v = q ? strtod(q + 2, NULL) : 1;
-
-	return v > 0 && v <= 1 ? (int)(v * 1000) : 0;
-}
-
+/* "gzip" or "*", and no ";q=0" after it. */
 static void on_accept_encoding(struct head *h, const char *value)
 {
-	int gzip = -1, any = -1, identity = -1;
+	bool named = false;
+	size_t len;
 
-	while (*value) {
-		size_t len, name;
+	for (; *value; value += len) {
+		size_t name = strcspn(value, "; \t,");
+		bool gzip = name == 4 && !strncasecmp(value, "gzip", name);
+		const char *q;
+		double v;
 
-		value += strspn(value, " \t,");
 		len = strcspn(value, ",");
-		name = strcspn(value, "; \t,");
-		if (name == 4 && !strncasecmp(value, "gzip", 4))
-			gzip = quality(value + name, len - name);
-		else if (name == 8 && !strncasecmp(value, "identity", 8))
-			identity = quality(value + name, len - name);
-		else if (name == 1 && *value == '*')
-			any = quality(value + name, len - name);
-		value += len;
+		q = memmem(value, len, "q=", 2);
+		v = q ? strtod(q + 2, NULL) : 1;
+		if (gzip || (*value == '*' && !named))
+			h->gzip_ok = v > 0 && v <= 1;
+		named |= gzip;
+		len += strspn(value + len, ", \t");
 	}
-	if (gzip < 0)
-		gzip = any;
-	h->gzip_ok = gzip > 0 && gzip >= identity;
 }
 
 static const struct {
@@ -127,20 +97,16 @@ static const struct {
 void head_field(struct head *h, const char *name, size_t name_len,
 		const char *value, size_t value_len)
 {
-	if (h->fault)
-		return;
-	if (!is_token(name, name_len)) {
-		h->fault = "a header name that is no token";
-		return;
-	}
 	if (!value)
 		value = "";
-	if (strlen(value) != value_len || strpbrk(value, "\r\n")) {
-		h->fault = "a header value with NUL or a line break";
+	if (h->fault)
 		return;
-	}
+	if (!name_len || strspn(name, TOKEN_CHARS) != name_len)
+		h->fault = "a header name that is no token";
+	else if (strlen(value) != value_len || strpbrk(value, "\r\n"))
+		h->fault = "a header value with NUL or a line break";
 	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++)
-		if (!strcasecmp(name, fields[i].name))
+		if (!h->fault && !strcasecmp(name, fields[i].name))
 			fields[i].note(h, value);
 }
 
@@ -159,9 +125,4 @@ const char *head_fault(const struct head *h, const char *version)
 	if (!h->hosts && !http_1_0)
 		return "expected a Host header";
 	return NULL;
-}
-
-bool head_has_body(const struct head *h)
-{
-	return h->chunked || h->length > 0;
 }

@@ -13,22 +13,19 @@
 #define HEAD_BEARER	128	/* bytes of a token; ours have 47 */
 
 struct head {			/* zeroed before the first field */
-	unsigned lengths, transfers, hosts;
-	int64_t length;		/* Content-Length */
-	bool chunked;
+	unsigned lengths, transfers, hosts;	/* how many of each */
+	int64_t length;			/* Content-Length */
 	char bearer[HEAD_BEARER];	/* "": none */
 	bool json;		/* Content-Type is application/json */
 	bool encoded;		/* Content-Encoding is anything but identity */
-	bool gzip_ok;		/* the client takes gzip, and likes it best */
+	bool gzip_ok;		/* the client takes gzip */
 	const char *fault;	/* the first thing wrong */
 };
 
 /* Note one field, in the order of arrival. */
 void head_field(struct head *h, const char *name, size_t name_len,
 		const char *value, size_t value_len);
-/* Why this request must be refused and its connection closed; NULL: it may go
- * on. After the last field. */
+/* After the last field: why this request must be refused; NULL: it may go on */
 const char *head_fault(const struct head *h, const char *version);
-bool head_has_body(const struct head *h);
 
 #endif

@@ -10,12 +10,11 @@
 #include <errno.h>
 #include <microhttpd.h>
 #include <netdb.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -27,31 +26,26 @@
 #define BACKLOG		256
 #define STACK_BYTES	(256u << 10)
 #define LINGER_NS	1000000000ll	/* for a client that still sends */
-#define REAP_US		200000
 #define LOG_TEXT	240	/* bytes of an address or a reason in the log */
 #define SECOND		1000000000ll
 
 struct conn {
-	struct conn *prev, *next;
+	LIST_ENTRY(conn) entry;
 	int fd;
 	int64_t deadline_ns;	/* under http.lock */
 	uint64_t rate_key;
 	char addr[INET6_ADDRSTRLEN];
 };
 
-struct http {
+static struct {
 	const struct site *site;
 	struct http_limits limits;
-	int fd;			/* listens; -1: closed */
-	unsigned port;
 	struct MHD_Daemon *daemon;
-	pthread_t reaper;
-	bool reaping;
-	atomic_bool draining, ended;
+	atomic_bool draining;
 	atomic_uint in_flight;
 	pthread_mutex_t lock;
-	struct conn *conns;	/* a descriptor leaves before it is closed */
-};
+	LIST_HEAD(conn_list, conn) conns;	/* each leaves before its fd is closed */
+} http = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 struct req {
 	struct conn *conn;
@@ -59,22 +53,16 @@ struct req {
 	bool begun;		/* its head was seen */
 	bool early;		/* refused before its body */
 	bool too_big;		/* the body passed its cap */
-	const char *verb;	/* method, but HEAD is GET */
 	char method[16];
 	struct head head;
-	struct route_hit hit;
+	struct call c;
 	uint64_t rate_key;
 	struct buf body;
-	struct answer a;
 	char *query;		/* in @path */
 	char path[];		/* raw; the query follows its NUL */
 };
 
-static struct {
-	atomic_ullong requests, by_class[6], bytes_out, cache_hits;
-	atomic_ullong not_modified, reaped, rate_limited;
-	atomic_uint connections;
-} stats;
+struct http_stats http_stats;
 
 static int64_t now_ns(void)
 {
@@ -86,162 +74,131 @@ static int64_t now_ns(void)
 
 /* --- connections and their deadlines -------------------------------------- */
 
-/* IPv4: the address. IPv6: the /64, which is what one customer gets. */
-static uint64_t address_key(const struct sockaddr *sa)
-{
-	uint64_t key = 0;
-
-	if (sa->sa_family == AF_INET6)
-		memcpy(&key, &((const struct sockaddr_in6 *)sa)->sin6_addr, 8);
-	else if (sa->sa_family == AF_INET)
-		key = ((const struct sockaddr_in *)sa)->sin_addr.s_addr;
-	return key | 1ull << 63;
-}
-
-static void address_text(const struct sockaddr *sa, char out[INET6_ADDRSTRLEN])
+/* The address as text, and what its rate is counted by: of IPv6 the /64, which
+ * is what one customer gets. */
+static void note_address(struct conn *c, const struct sockaddr *sa)
 {
 	const void *from = sa->sa_family == AF_INET6 ?
 		(const void *)&((const struct sockaddr_in6 *)sa)->sin6_addr :
 		(const void *)&((const struct sockaddr_in *)sa)->sin_addr;
 
-	if (!inet_ntop(sa->sa_family, from, out, INET6_ADDRSTRLEN))
-		snprintf(out, INET6_ADDRSTRLEN, "-");
+	memcpy(&c->rate_key, from, sa->sa_family == AF_INET6 ? 8 : 4);
+	c->rate_key |= 1ull << 63;
+	inet_ntop(sa->sa_family, from, c->addr, sizeof(c->addr));
 }
 
-static void conn_deadline(struct http *h, struct conn *c, unsigned seconds)
+static void conn_deadline(struct conn *c, unsigned seconds)
 {
-	pthread_mutex_lock(&h->lock);
+	pthread_mutex_lock(&http.lock);
 	c->deadline_ns = now_ns() + seconds * SECOND;
-	pthread_mutex_unlock(&h->lock);
+	pthread_mutex_unlock(&http.lock);
 }
 
-/* As conn_deadline(), but never later than it is. */
-static void conn_hurry(struct http *h, struct conn *c, unsigned seconds)
+static struct conn *conn_new(struct MHD_Connection *mc)
 {
-	int64_t at = now_ns() + seconds * SECOND;
-
-	pthread_mutex_lock(&h->lock);
-	if (at < c->deadline_ns)
-		c->deadline_ns = at;
-	pthread_mutex_unlock(&h->lock);
-}
-
-static struct conn *conn_new(struct http *h, struct MHD_Connection *mc)
-{
-	const struct sockaddr *sa = MHD_get_connection_info(mc,
-			MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr;
 	struct conn *c = calloc(1, sizeof(*c));
 
 	if (!c)
 		return NULL;
+	note_address(c, MHD_get_connection_info(mc,
+			MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr);
 	c->fd = MHD_get_connection_info(mc,
 			MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
-	c->rate_key = address_key(sa);
-	address_text(sa, c->addr);
-	c->deadline_ns = now_ns() + h->limits.head_s * SECOND;
-	pthread_mutex_lock(&h->lock);
-	c->next = h->conns;
-	if (c->next)
-		c->next->prev = c;
-	h->conns = c;
-	pthread_mutex_unlock(&h->lock);
+	c->deadline_ns = now_ns() + http.limits.head_s * SECOND;
+	pthread_mutex_lock(&http.lock);
+	LIST_INSERT_HEAD(&http.conns, c, entry);
+	pthread_mutex_unlock(&http.lock);
 	return c;
-}
-
-static void conn_free(struct http *h, struct conn *c)
-{
-	if (!c)
-		return;
-	pthread_mutex_lock(&h->lock);
-	*(c->prev ? &c->prev->next : &h->conns) = c->next;
-	if (c->next)
-		c->next->prev = c->prev;
-	pthread_mutex_unlock(&h->lock);
-	free(c);
 }
 
 static void on_connection(void *cls, struct MHD_Connection *mc, void **context,
 			  enum MHD_ConnectionNotificationCode code)
 {
-	struct http *h = cls;
+	struct conn *c = *context;
 
+	(void)cls;
 	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-		*context = conn_new(h, mc);
-		atomic_fetch_add(&stats.connections, 1);
-	} else {
-		conn_free(h, *context);
-		atomic_fetch_sub(&stats.connections, 1);
+		*context = conn_new(mc);
+		http_stats.connections++;
+		return;
 	}
+	http_stats.connections--;
+	pthread_mutex_lock(&http.lock);
+	if (c)
+		LIST_REMOVE(c, entry);
+	pthread_mutex_unlock(&http.lock);
+	free(c);
 }
 
-static void *reap(void *cls)
+void http_reap(void)
 {
-	struct http *h = cls;
+	int64_t now = now_ns();
 
-	while (!atomic_load(&h->ended)) {
-		int64_t now = now_ns();
-
-		pthread_mutex_lock(&h->lock);
-		for (struct conn *c = h->conns; c; c = c->next) {
-			if (c->deadline_ns > now)
-				continue;
-			c->deadline_ns = INT64_MAX;
-			shutdown(c->fd, SHUT_RDWR);
-			atomic_fetch_add(&stats.reaped, 1);
-		}
-		pthread_mutex_unlock(&h->lock);
-		usleep(REAP_US);
+	pthread_mutex_lock(&http.lock);
+	for (struct conn *c = LIST_FIRST(&http.conns); c;
+	     c = LIST_NEXT(c, entry)) {
+		if (c->deadline_ns > now)
+			continue;
+		c->deadline_ns = INT64_MAX;
+		shutdown(c->fd, SHUT_RDWR);
+		http_stats.reaped++;
 	}
-	return NULL;
+	pthread_mutex_unlock(&http.lock);
 }
 
 /* --- the log -------------------------------------------------------------- */
 
 /* What a stranger wrote, in one printable word. */
-static const char *log_text(const char *s, char out[LOG_TEXT])
+static void log_add(struct buf *b, const char *s)
 {
-	size_t n = 0;
+	size_t cap = b->len + LOG_TEXT;
 
-	for (; *s && n < LOG_TEXT - 8; s++) {
-		unsigned char c = (unsigned char)*s;
-
-		if (c < 0x20 || c > 0x7e || c == '"' || c == '\\')
-			n += (size_t)snprintf(out + n, 5, "\\x%02x", c);
+	for (; *s && b->len < cap; s++) {
+		if (*s < ' ' || *s > '~' || *s == '"' || *s == '\\')
+			buf_printf(b, "\\x%02x", (unsigned char)*s);
 		else
-			out[n++] = (char)c;
+			buf_char(b, *s);
 	}
-	snprintf(out + n, 4, "%s", *s ? "..." : "");
-	return out;
+	buf_str(b, *s ? "..." : "");
 }
 
-static void log_request(const struct req *q, size_t bytes, bool cut)
+static void log_request(const struct req *q, bool cut)
 {
-	char uri[LOG_TEXT], query[LOG_TEXT], why[LOG_TEXT], when[32];
-	char method[LOG_TEXT], status[8] = "-";
-	time_t t = time(NULL);
+	struct buf b = BUF_INIT;
+	time_t now = time(NULL);
+	char when[32];
 	struct tm tm;
 
-	strftime(when, sizeof(when), "%FT%TZ", gmtime_r(&t, &tm));
-	if (q->a.status)
-		snprintf(status, sizeof(status), "%d", q->a.status);
-	fprintf(stderr, "%s %s \"%s %s%s%s\" %s %zu %lldms %s%s%s%s\n", when,
-		q->conn->addr, log_text(q->method, method),
-		log_text(q->path, uri), *q->query ? "?" : "",
-		log_text(q->query, query), status, bytes,
-		(long long)(now_ns() - q->start_ns) / 1000000,
-		q->a.cached ? "hit" : "miss", cut ? " cut" : "",
-		*q->a.why.msg ? ": " : "", log_text(q->a.why.msg, why));
+	strftime(when, sizeof(when), "%FT%TZ", gmtime_r(&now, &tm));
+	buf_printf(&b, "%s %s \"", when, q->conn->addr);
+	log_add(&b, q->method);
+	buf_char(&b, ' ');
+	log_add(&b, q->path);
+	buf_str(&b, *q->query ? "?" : "");
+	log_add(&b, q->query);
+	buf_printf(&b, "\" %d %zu %lldms %s%s%s", q->c.r.status, q->c.len,
+		   (long long)(now_ns() - q->start_ns) / 1000000,
+		   q->c.cached ? "hit" : "miss", cut ? " cut" : "",
+		   *q->c.r.why.msg ? ": " : "");
+	log_add(&b, q->c.r.why.msg);
+	if (buf_ok(&b))
+		fprintf(stderr, "%s\n", b.s);
+	buf_free(&b);
 }
 
 __attribute__((format(printf, 2, 0)))
 static void on_library_log(void *cls, const char *fmt, va_list ap)
 {
-	char text[512], shown[LOG_TEXT];
+	struct buf b = BUF_INIT;
+	char text[512];
 
 	(void)cls;
 	vsnprintf(text, sizeof(text), fmt, ap);
 	text[strcspn(text, "\n")] = '\0';
-	fprintf(stderr, "http: %s\n", log_text(text, shown));
+	log_add(&b, text);
+	if (buf_ok(&b))
+		fprintf(stderr, "http: %s\n", b.s);
+	buf_free(&b);
 }
 
 /* --- answers -------------------------------------------------------------- */
@@ -252,21 +209,22 @@ static void set(struct MHD_Response *r, const char *name, const char *value)
 		MHD_add_response_header(r, name, value);
 }
 
-static void set_headers(struct MHD_Response *r, const struct answer *a)
+static void set_headers(struct MHD_Response *r, const struct call *c)
 {
+	const struct response *a = &c->r;
 	bool svg = a->type && !strcmp(a->type, "image/svg+xml");
 	char seconds[16] = "";
 
 	if (a->retry_after_s)
 		snprintf(seconds, sizeof(seconds), "%d", a->retry_after_s);
 	set(r, "Content-Type", a->type);
-	set(r, "Content-Encoding", a->gzip && a->data ? "gzip" : NULL);
-	set(r, "Vary", a->varies ? "Accept-Encoding" : NULL);
-	set(r, "ETag", a->etag);
-	set(r, "Cache-Control", a->private ? "no-store" : a->frozen ?
+	set(r, "Content-Encoding", c->gzip && c->data ? "gzip" : NULL);
+	set(r, "Vary", c->varies ? "Accept-Encoding" : NULL);
+	set(r, "ETag", c->etag);
+	set(r, "Cache-Control", !*c->etag ? "no-store" : a->frozen ?
 	    "public, max-age=31536000, immutable" : "no-cache");
 	set(r, "Location", a->location);
-	set(r, "Allow", a->allow);
+	set(r, "Allow", a->status == 405 ? a->allow : NULL);
 	set(r, "Retry-After", seconds);
 	set(r, "WWW-Authenticate", a->status == 401 ? "Bearer" : NULL);
 	set(r, "X-Content-Type-Options", "nosniff");
@@ -278,45 +236,27 @@ static void set_headers(struct MHD_Response *r, const struct answer *a)
 }
 
 /* @q keeps the bytes until on_done(), which is after they were sent. */
-static enum MHD_Result send_answer(struct http *h, struct req *q,
-				   struct MHD_Connection *mc, bool close)
+static enum MHD_Result send_answer(struct req *q,
+				   struct MHD_Connection *mc)
 {
-	static char nothing[1];
-	const struct answer *a = &q->a;
+	struct call *c = &q->c;
+	struct MHD_Response *r;
 	enum MHD_Result ret;
-	struct MHD_Response *r = MHD_create_response_from_buffer(a->len,
-			a->data ? (void *)(uintptr_t)a->data : nothing,
-			MHD_RESPMEM_PERSISTENT);
 
+	if (!c->data) {
+		c->data = c->r.body.s ? c->r.body.s : "";
+		c->len = c->r.body.len;
+	}
+	r = MHD_create_response_from_buffer(c->len,
+			(void *)(uintptr_t)c->data, MHD_RESPMEM_PERSISTENT);
 	if (!r)
 		return MHD_NO;
-	set_headers(r, a);
-	if (close || atomic_load(&h->draining))
+	set_headers(r, c);
+	if (q->early || atomic_load(&http.draining))
 		set(r, "Connection", "close");
-	ret = MHD_queue_response(mc, (unsigned)a->status, r);
+	ret = MHD_queue_response(mc, (unsigned)c->r.status, r);
 	MHD_destroy_response(r);
 	return ret;
-}
-
-/* Answer with an error that no handler saw. */
-__attribute__((format(printf, 4, 5)))
-static void refuse(struct http *h, struct req *q, int status,
-		   const char *fmt, ...)
-{
-	struct request as = {
-		.site = h->site, .method = q->verb, .path = q->hit.path,
-		.arg = "", .query = "", .form = q->hit.form,
-	};
-	struct response r = { .retry_after_s = status == 429 };
-	struct err e;
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(e.msg, sizeof(e.msg), fmt, ap);
-	va_end(ap);
-	response_error(&as, &r, status, "%s", e.msg);
-	answer_free(&q->a);
-	answer_response(&r, &q->a);
 }
 
 /* --- one request ---------------------------------------------------------- */
@@ -324,21 +264,18 @@ static void refuse(struct http *h, struct req *q, int status,
 /* The request line is read: the only place that has the raw address. */
 static void *on_line(void *cls, const char *uri, struct MHD_Connection *mc)
 {
-	struct http *h = cls;
 	size_t len = strlen(uri), path = strcspn(uri, "?");
 	struct req *q = calloc(1, sizeof(*q) + len + 2);
 
+	(void)cls;
 	if (!q)
 		return NULL;
 	q->conn = MHD_get_connection_info(mc,
 			MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
 	q->start_ns = now_ns();
-	memcpy(q->path, uri, path);
-	q->query = q->path + path + 1;
-	if (uri[path])
-		memcpy(q->query, uri + path + 1, len - path);
-	if (q->conn)
-		conn_hurry(h, q->conn, h->limits.head_s);
+	memcpy(q->path, uri, len);
+	q->path[path] = '\0';
+	q->query = q->path + path + (path < len);
 	return q;
 }
 
@@ -351,96 +288,97 @@ static enum MHD_Result on_field(void *cls, enum MHD_ValueKind kind,
 	return MHD_YES;
 }
 
-/* Callers with a token are told apart by it, others by their address. */
-static uint64_t rate_key(const struct req *q)
+/* May the caller go on? Callers with a token are told apart by its first
+ * characters, others by their address. */
+static void check_rate(struct req *q)
 {
-	uint64_t hash = 0xcbf29ce484222325;
+	const struct http_limits *l = &http.limits;
 
-	if (!q->hit.token_ok)
-		return q->conn->rate_key;
-	for (const char *c = q->head.bearer; *c; c++)
-		hash = (hash ^ (unsigned char)*c) * 0x100000001b3;
-	return hash & ~(1ull << 63);
+	q->rate_key = q->conn->rate_key;
+	if (q->c.token_ok)
+		memcpy(&q->rate_key, q->head.bearer + 4, 8);
+	if (rate_take(q->rate_key, 1, l->rate_per_s, l->rate_burst, now_ns()))
+		return;
+	response_error(&q->c.q, &q->c.r, 429, "expected at most %u requests a "
+		       "second", l->rate_per_s);
+	q->c.r.retry_after_s = 1;
+	http_stats.rate_limited++;
 }
 
 /* What the row demands of the body, before a byte of it is read. */
-static void check_body(struct http *h, struct req *q)
+static void check_body(struct req *q)
 {
-	size_t cap = q->hit.body_cap;
+	const struct request *as = &q->c.q;
+	struct response *r = &q->c.r;
+	const struct head *head = &q->head;
+	size_t cap = q->c.body_cap;
 
-	if (!cap && head_has_body(&q->head))
-		refuse(h, q, 413, "this address takes no body");
-	else if (q->head.length > (int64_t)cap)
-		refuse(h, q, 413, "Content-Length: expected at most %zu bytes",
-		       cap);
-	else if (cap && q->head.encoded)
-		refuse(h, q, 415, "Content-Encoding: expected none");
-	else if (!strcmp(q->method, "POST") && !q->head.json)
-		refuse(h, q, 415, "Content-Type: expected application/json");
+	if (!cap && (head->transfers || head->length))
+		response_error(as, r, 413, "this address takes no body");
+	else if (head->length > (int64_t)cap)
+		response_error(as, r, 413, "Content-Length: expected at most "
+			       "%zu bytes", cap);
+	else if (cap && head->encoded)
+		response_error(as, r, 415, "Content-Encoding: expected none");
+	else if (!strcmp(q->method, "POST") && !head->json)
+		response_error(as, r, 415,
+			       "Content-Type: expected application/json");
 }
 
-/* Refuse or go on; q->a.status says which. */
-static void begin(struct http *h, struct req *q, struct MHD_Connection *mc,
+/* Refuse or go on; q->c.r.status says which. */
+static void begin(struct req *q, struct MHD_Connection *mc,
 		  const char *method, const char *version)
 {
-	const struct http_limits *l = &h->limits;
-	struct response r = { 0 };
 	const char *fault;
 
 	q->begun = true;
-	atomic_fetch_add(&h->in_flight, 1);
-	conn_deadline(h, q->conn, l->request_s);
+	atomic_fetch_add(&http.in_flight, 1);
+	conn_deadline(q->conn, http.limits.request_s);
 	snprintf(q->method, sizeof(q->method), "%s", method);
-	q->verb = strcmp(q->method, "HEAD") == 0 ? "GET" : q->method;
 	MHD_get_connection_values_n(mc, MHD_HEADER_KIND, on_field, &q->head);
+	route_head(&q->c, http.site, strcmp(q->method, "HEAD") == 0 ? "GET" :
+		   q->method, q->path, q->query, q->head.bearer);
 	fault = head_fault(&q->head, version);
-	if (fault) {
-		refuse(h, q, 400, "%s", fault);
-		return;
-	}
-	if (route_head(h->site, q->verb, q->path, q->query,
-		       *q->head.bearer ? q->head.bearer : NULL, &q->hit, &r))
-		answer_response(&r, &q->a);
-	else
-		check_body(h, q);
-	q->rate_key = rate_key(q);
-	if (!rate_take(q->rate_key, l->rate_per_s, l->rate_burst, now_ns())) {
-		refuse(h, q, 429, "expected at most %u requests a second",
-		       l->rate_per_s);
-		atomic_fetch_add(&stats.rate_limited, 1);
-	}
+	if (fault)
+		response_error(&q->c.q, &q->c.r, 400, "%s", fault);
+	else if (!q->c.r.status)
+		check_body(q);
+	check_rate(q);
+	/* What follows on this connection may be a body: never read it as a
+	 * request. */
+	q->early = q->c.r.status && (q->head.fault || q->head.transfers ||
+				     q->head.lengths);
 }
 
 static void add_body(struct req *q, const char *data, size_t len)
 {
-	if (q->too_big || len > q->hit.body_cap - q->body.len) {
-		q->too_big = true;
+	q->too_big |= len > q->c.body_cap - q->body.len;
+	if (q->too_big)
 		buf_free(&q->body);
-		q->body = (struct buf)BUF_INIT;
-		return;
-	}
-	buf_add(&q->body, data, len);
+	else
+		buf_add(&q->body, data, len);
 }
 
-static void finish(struct http *h, struct req *q, struct MHD_Connection *mc)
+static void finish(struct req *q, struct MHD_Connection *mc)
 {
-	const struct http_limits *l = &h->limits;
+	const struct http_limits *l = &http.limits;
+	struct call *c = &q->c;
 
+	c->q.body = (const unsigned char *)q->body.s;
+	c->q.body_len = q->body.len;
 	if (q->too_big)
-		refuse(h, q, 413, "body: expected at most %zu bytes",
-		       q->hit.body_cap);
+		response_error(&c->q, &c->r, 413,
+			       "body: expected at most %zu bytes", c->body_cap);
 	else if (!buf_ok(&q->body))
-		refuse(h, q, 503, "out of memory");
+		response_error(&c->q, &c->r, 503, "out of memory");
 	else
-		route_answer(h->site, &q->hit, q->verb, q->query,
-			     (const unsigned char *)q->body.s, q->body.len,
-			     MHD_lookup_connection_value(mc, MHD_HEADER_KIND,
-							 "If-None-Match"),
-			     q->head.gzip_ok, &q->a);
-	if (q->a.cached)
-		rate_give_back(q->rate_key, l->rate_per_s, l->rate_burst);
+		route_answer(c, MHD_lookup_connection_value(mc,
+			     MHD_HEADER_KIND, "If-None-Match"),
+			     q->head.gzip_ok);
+	if (c->cached)
+		rate_take(q->rate_key, -1, l->rate_per_s, l->rate_burst,
+			  now_ns());
 	buf_free(&q->body);
-	q->body = (struct buf)BUF_INIT;
 }
 
 static enum MHD_Result on_request(void *cls, struct MHD_Connection *mc,
@@ -448,30 +386,24 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *mc,
 				  const char *version, const char *data,
 				  size_t *data_len, void **context)
 {
-	struct http *h = cls;
 	struct req *q = *context;
 
+	(void)cls;
 	(void)url;
 	if (!q || !q->conn)
 		return MHD_NO;
 	if (!q->begun) {
-		begin(h, q, mc, method, version);
-		if (!q->a.status)
-			return MHD_YES;
-		/* What follows on this connection may be a body: never read
-		 * it as a request. */
-		q->early = q->head.fault || head_has_body(&q->head) ||
-			   q->head.transfers || q->head.lengths;
-		return q->early ? send_answer(h, q, mc, true) : MHD_YES;
+		begin(q, mc, method, version);
+		return q->early ? send_answer(q, mc) : MHD_YES;
 	}
 	if (*data_len) {
 		add_body(q, data, *data_len);
 		*data_len = 0;
 		return MHD_YES;
 	}
-	if (!q->a.status)
-		finish(h, q, mc);
-	return send_answer(h, q, mc, false);
+	if (!q->c.r.status)
+		finish(q, mc);
+	return send_answer(q, mc);
 }
 
 /*
@@ -491,37 +423,36 @@ static void linger(int fd)
 		;
 }
 
-static void count(const struct req *q, size_t bytes)
+static void count(const struct call *c)
 {
-	atomic_fetch_add(&stats.requests, 1);
-	atomic_fetch_add(&stats.by_class[q->a.status / 100 % 6], 1);
-	atomic_fetch_add(&stats.bytes_out, bytes);
-	atomic_fetch_add(&stats.cache_hits, q->a.cached);
-	atomic_fetch_add(&stats.not_modified, q->a.status == 304);
+	http_stats.by_class[c->r.status / 100 % 6]++;
+	http_stats.sent_bytes += c->len;
+	http_stats.cache_hits += c->cached;
+	http_stats.not_modified += c->r.status == 304;
 }
 
 static void on_done(void *cls, struct MHD_Connection *mc, void **context,
 		    enum MHD_RequestTerminationCode why)
 {
-	struct http *h = cls;
+	bool cut = why != MHD_REQUEST_TERMINATED_COMPLETED_OK;
 	struct req *q = *context;
-	size_t bytes;
 
+	(void)cls;
 	(void)mc;
 	if (!q)
 		return;
-	bytes = q->verb == q->method ? q->a.len : 0;
 	if (q->conn) {
-		count(q, bytes);
-		log_request(q, bytes,
-			    why != MHD_REQUEST_TERMINATED_COMPLETED_OK);
-		if (q->early && why == MHD_REQUEST_TERMINATED_COMPLETED_OK)
+		if (!strcmp(q->method, "HEAD"))
+			q->c.len = 0;
+		count(&q->c);
+		log_request(q, cut);
+		if (q->early && !cut)
 			linger(q->conn->fd);
-		conn_deadline(h, q->conn, h->limits.idle_s + h->limits.head_s);
+		conn_deadline(q->conn, http.limits.idle_s + http.limits.head_s);
 	}
 	if (q->begun)
-		atomic_fetch_sub(&h->in_flight, 1);
-	answer_free(&q->a);
+		atomic_fetch_sub(&http.in_flight, 1);
+	call_free(&q->c);
 	buf_free(&q->body);
 	free(q);
 	*context = NULL;
@@ -537,40 +468,35 @@ static size_t keep_escapes(void *cls, struct MHD_Connection *mc, char *s)
 
 /* --- start and stop ------------------------------------------------------- */
 
-/* "HOST:PORT" -> address; "" is loopback. */
-static struct addrinfo *resolve(const char *text, struct err *e)
+/* "HOST:PORT" -> address; "" is loopback. @host: as it stands in a URL. */
+static struct addrinfo *resolve(const char *text, char host[64], struct err *e)
 {
 	const struct addrinfo hints = {
 		.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV,
 		.ai_socktype = SOCK_STREAM,
 	};
 	const char *colon = strrchr(text, ':');
-	struct addrinfo *found = NULL;
-	char host[64] = "";
 	int len = colon ? (int)(colon - text) : 0;
+	struct addrinfo *found = NULL;
+	char bare[64];
 
-	if (len > 1 && *text == '[' && text[len - 1] == ']')
-		snprintf(host, sizeof(host), "%.*s", len - 2, text + 1);
-	else
-		snprintf(host, sizeof(host), "%.*s", len, text);
+	snprintf(host, 64, "%.*s", len ? len : 9, len ? text : "127.0.0.1");
+	snprintf(bare, sizeof(bare), "%s", host + (*host == '['));
+	bare[strcspn(bare, "]")] = '\0';
 	if (!colon || strtoul(colon + 1, NULL, 10) > UINT16_MAX ||
-	    getaddrinfo(*host ? host : "127.0.0.1", colon + 1, &hints,
-			&found)) {
+	    getaddrinfo(bare, colon + 1, &hints, &found))
 		err_set(e, "%s: expected ADDRESS:PORT, as 127.0.0.1:8080 or "
 			"[::1]:8080", text);
-		return NULL;
-	}
 	return found;
 }
 
-static int listen_on(const char *text, unsigned *port, struct err *e)
+/* A listening socket at @text, its @url and @port; -1 with @e. */
+static int listen_on(const char *text, char url[128], unsigned *port,
+		     struct err *e)
 {
-	struct addrinfo *ai = resolve(text, e);
-	union {
-		struct sockaddr sa;
-		struct sockaddr_in v4;
-		struct sockaddr_in6 v6;
-	} at = { .v6 = { 0 } };
+	char host[64];
+	struct addrinfo *ai = resolve(text, host, e);
+	struct sockaddr_in6 at = { 0 };	/* the port is where IPv4 has it */
 	socklen_t len = sizeof(at);
 	int fd, on = 1;
 
@@ -580,109 +506,64 @@ static int listen_on(const char *text, unsigned *port, struct err *e)
 	if (fd < 0 ||
 	    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) ||
 	    bind(fd, ai->ai_addr, ai->ai_addrlen) || listen(fd, BACKLOG) ||
-	    getsockname(fd, &at.sa, &len)) {
+	    getsockname(fd, (struct sockaddr *)&at, &len)) {
 		err_set(e, "%s: %s", text, strerror(errno));
 		if (fd >= 0)
 			close(fd);
 		fd = -1;
 	}
 	freeaddrinfo(ai);
-	*port = ntohs(at.sa.sa_family == AF_INET6 ? at.v6.sin6_port :
-		      at.v4.sin_port);
+	*port = ntohs(at.sin6_port);
+	snprintf(url, 128, "http://%s:%u", host, *port);
 	return fd;
 }
 
-static struct MHD_Daemon *start_daemon(struct http *h)
+int http_start(const char *listen_text, const struct http_limits *l,
+	       struct site *site, struct err *e)
 {
-	return MHD_start_daemon(
+	static char url[128];
+	unsigned port;
+	int fd = listen_on(listen_text, url, &port, e);
+
+	if (fd < 0)
+		return -1;
+	if (!site->public_url)
+		site->public_url = url;
+	http.site = site;
+	http.limits = *l;
+	http.daemon = MHD_start_daemon(
 		MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL |
 		MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_ITC |
-		MHD_USE_ERROR_LOG, 0, NULL, NULL, on_request, h,
+		MHD_USE_ERROR_LOG, 0, NULL, NULL, on_request, NULL,
 		MHD_OPTION_EXTERNAL_LOGGER, on_library_log, NULL,
-		MHD_OPTION_LISTEN_SOCKET, h->fd,
-		MHD_OPTION_CONNECTION_LIMIT, h->limits.connections,
-		MHD_OPTION_CONNECTION_TIMEOUT, h->limits.idle_s,
+		MHD_OPTION_LISTEN_SOCKET, fd,
+		MHD_OPTION_CONNECTION_LIMIT, l->connections,
+		MHD_OPTION_CONNECTION_TIMEOUT, l->idle_s,
 		MHD_OPTION_THREAD_STACK_SIZE, (size_t)STACK_BYTES,
 		MHD_OPTION_STRICT_FOR_CLIENT, 1,
-		MHD_OPTION_NOTIFY_CONNECTION, on_connection, h,
-		MHD_OPTION_NOTIFY_COMPLETED, on_done, h,
-		MHD_OPTION_URI_LOG_CALLBACK, on_line, h,
+		MHD_OPTION_NOTIFY_CONNECTION, on_connection, NULL,
+		MHD_OPTION_NOTIFY_COMPLETED, on_done, NULL,
+		MHD_OPTION_URI_LOG_CALLBACK, on_line, NULL,
 		MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL,
 		MHD_OPTION_END);
+	if (http.daemon)
+		return (int)port;
+	close(fd);
+	return err_set(e, "libmicrohttpd did not start");
 }
 
-struct http *http_open(const char *listen_text, const struct http_limits *l,
-		       struct err *e)
+/* Idle connections are never in flight, so they hold up nothing. */
+void http_stop(void)
 {
-	struct http *h = calloc(1, sizeof(*h));
+	int64_t until = now_ns() + http.limits.drain_s * SECOND;
 
-	if (!h) {
-		err_set(e, "no memory");
-		return NULL;
-	}
-	h->limits = *l;
-	pthread_mutex_init(&h->lock, NULL);
-	h->fd = listen_on(listen_text, &h->port, e);
-	if (h->fd < 0) {
-		http_stop(h);
-		return NULL;
-	}
-	return h;
-}
-
-int http_start(struct http *h, const struct site *site, struct err *e)
-{
-	h->site = site;
-	if (pthread_create(&h->reaper, NULL, reap, h))
-		return err_set(e, "cannot start a thread");
-	h->reaping = true;
-	h->daemon = start_daemon(h);
-	return h->daemon ? 0 : err_set(e, "libmicrohttpd did not start");
-}
-
-unsigned http_port(const struct http *h)
-{
-	return h->port;
-}
-
-static void drain(struct http *h)
-{
-	int64_t until = now_ns() + h->limits.drain_s * SECOND;
-
-	atomic_store(&h->draining, true);
-	MHD_quiesce_daemon(h->daemon);
-	close(h->fd);
-	h->fd = -1;
-	/* Idle connections are never in flight, so they hold up nothing. */
-	while (atomic_load(&h->in_flight) && now_ns() < until)
-		usleep(10000);
-	MHD_stop_daemon(h->daemon);
-}
-
-void http_stop(struct http *h)
-{
-	if (!h)
+	if (!http.daemon)
 		return;
-	if (h->daemon)
-		drain(h);
-	atomic_store(&h->ended, true);
-	if (h->reaping)
-		pthread_join(h->reaper, NULL);
-	if (h->fd >= 0)
-		close(h->fd);
-	pthread_mutex_destroy(&h->lock);
-	free(h);
-}
-
-void http_stats(struct http_stats *out)
-{
-	out->requests = atomic_load(&stats.requests);
-	for (int i = 0; i < 6; i++)
-		out->by_class[i] = atomic_load(&stats.by_class[i]);
-	out->bytes_out = atomic_load(&stats.bytes_out);
-	out->cache_hits = atomic_load(&stats.cache_hits);
-	out->not_modified = atomic_load(&stats.not_modified);
-	out->reaped = atomic_load(&stats.reaped);
-	out->rate_limited = atomic_load(&stats.rate_limited);
-	out->connections = atomic_load(&stats.connections);
+	atomic_store(&http.draining, true);
+	close(MHD_quiesce_daemon(http.daemon));
+	while (atomic_load(&http.in_flight) && now_ns() < until) {
+		http_reap();
+		usleep(10000);
+	}
+	MHD_stop_daemon(http.daemon);
 }

@@ -16,74 +16,59 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #define NOBODY		65534
 #define X32_BIT		0x40000000u
 
-#define READ	(LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
-#define RUN	(READ | LANDLOCK_ACCESS_FS_EXECUTE)
-#define WRITE	(LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE)
+#define FILE_R	LANDLOCK_ACCESS_FS_READ_FILE
+#define FILE_X	(FILE_R | LANDLOCK_ACCESS_FS_EXECUTE)
+#define DIR_R	(FILE_R | LANDLOCK_ACCESS_FS_READ_DIR)
+#define DIR_X	(FILE_X | LANDLOCK_ACCESS_FS_READ_DIR)
 
 /* What is not here can be neither read nor written; absent paths are fine. */
 static const struct {
 	const char *path;
 	uint64_t access;
 } paths[] = {
-	{ "/lib", RUN },		/* the dynamic loader is executed */
-	{ "/lib64", RUN },
-	{ "/usr/lib", RUN },
-	{ "/usr/lib64", RUN },
-	{ "/usr/local/lib", RUN },
-	{ "/usr/share", READ },		/* fonts, gnuplot's own files */
-	{ "/usr/local/share", READ },
-	{ "/etc/fonts", READ },
-	{ "/etc/ld.so.cache", READ },
-	{ "/var/cache/fontconfig", READ },
-	{ "/dev/null", WRITE },
+	{ "/lib", DIR_X },		/* the dynamic loader is executed */
+	{ "/lib64", DIR_X },
+	{ "/usr/lib", DIR_X },
+	{ "/usr/lib64", DIR_X },
+	{ "/usr/local/lib", DIR_X },
+	{ "/usr/share", DIR_R },	/* fonts, gnuplot's own files */
+	{ "/usr/local/share", DIR_R },
+	{ "/etc/fonts", DIR_R },
+	{ "/etc/ld.so.cache", FILE_R },
+	{ "/var/cache/fontconfig", DIR_R },
+	{ "/dev/null", FILE_R | LANDLOCK_ACCESS_FS_WRITE_FILE },
 };
 
-/* The ruleset of ABI 6; older headers know less, older kernels take zeros. */
-struct ruleset {
+/* What a ruleset of each ABI handles, in numbers since headers may be older:
+ * all of the file system, TCP, then sockets and signals of others. */
+static const struct ruleset {
 	uint64_t fs, net, scoped;
+} rulesets[] = {
+	{ 0, 0, 0 }, { 0x1fff, 0, 0 }, { 0x3fff, 0, 0 }, { 0x7fff, 0, 0 },
+	{ 0x7fff, 3, 0 }, { 0xffff, 3, 0 }, { 0xffff, 3, 3 },
 };
 
-#define NET_BIND_CONNECT	3u	/* ABI 4 */
-#define SCOPE_SOCKET_SIGNAL	3u	/* ABI 6 */
-
-static struct ruleset ruleset_of(long abi)
-{
-	static const uint64_t fs[] = {	/* by ABI */
-		0, 0x1fff, 0x3fff, 0x7fff, 0x7fff, 0xffff,
-	};
-
-	return (struct ruleset){
-		.fs = fs[abi > 5 ? 5 : abi],
-		.net = abi >= 4 ? NET_BIND_CONNECT : 0,
-		.scoped = abi >= 6 ? SCOPE_SOCKET_SIGNAL : 0,
-	};
-}
+#define NEWEST	((long)(sizeof(rulesets) / sizeof(*rulesets)) - 1)
 
 static int allow_path(int rules, const char *path, uint64_t access)
 {
-	struct landlock_path_beneath_attr rule = { .allowed_access = access };
-	struct stat st;
-	int fd = open(path, O_PATH | O_CLOEXEC);
-	int ret = -1;
+	struct landlock_path_beneath_attr rule = {
+		.allowed_access = access,
+		.parent_fd = open(path, O_PATH | O_CLOEXEC),
+	};
+	int ret;
 
-	if (fd < 0)
+	if (rule.parent_fd < 0)
 		return errno == ENOENT ? 0 : -1;
-	if (fstat(fd, &st))
-		goto out;
-	if (!S_ISDIR(st.st_mode))
-		rule.allowed_access &= ~(uint64_t)LANDLOCK_ACCESS_FS_READ_DIR;
-	rule.parent_fd = fd;
 	ret = (int)syscall(SYS_landlock_add_rule, rules,
 			   LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
-out:
-	close(fd);
+	close(rule.parent_fd);
 	return ret;
 }
 
@@ -92,16 +77,16 @@ static long landlock(const char *program)
 {
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0,
 			   LANDLOCK_CREATE_RULESET_VERSION);
-	struct ruleset set;
 	int rules, failed;
 
 	if (abi < 1)
 		return -1;
-	set = ruleset_of(abi);
-	rules = (int)syscall(SYS_landlock_create_ruleset, &set, sizeof(set), 0);
+	rules = (int)syscall(SYS_landlock_create_ruleset,
+			     &rulesets[abi < NEWEST ? abi : NEWEST],
+			     sizeof(*rulesets), 0);
 	if (rules < 0)
 		return -1;
-	failed = allow_path(rules, program, RUN);
+	failed = allow_path(rules, program, FILE_X);
 	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++)
 		failed |= allow_path(rules, paths[i].path, paths[i].access);
 	if (!failed)
@@ -121,17 +106,16 @@ static bool drop_root(void)
 #define ARCH AUDIT_ARCH_X86_64
 #elif defined(__aarch64__)
 #define ARCH AUDIT_ARCH_AARCH64
+#else
+#define ARCH 0		/* untried, so none */
 #endif
 
 static bool seccomp_works(void)
 {
-#ifdef ARCH
 	uint32_t action = SECCOMP_RET_ERRNO;
 
-	return !syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action);
-#else
-	return false;
-#endif
+	return ARCH && !syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0,
+				&action);
 }
 
 bool jail_files(const char *program, char what[JAIL_TEXT])
@@ -140,16 +124,12 @@ bool jail_files(const char *program, char what[JAIL_TEXT])
 	long abi = landlock(program);
 	int why = errno;
 	bool calls = nnp && seccomp_works();
-	char files[64];
+	char number[24];
 
-	if (abi > 0)
-		snprintf(files, sizeof(files), "landlock abi %ld", abi);
-	else
-		snprintf(files, sizeof(files), "NO landlock (%s)",
-			 strerror(why));
-	snprintf(what, JAIL_TEXT, "%s, %s, limits%s", files,
-		 calls ? "seccomp" : "NO seccomp",
-		 drop_root() ? ", user nobody" : "");
+	snprintf(number, sizeof(number), "abi %ld", abi);
+	snprintf(what, JAIL_TEXT, "%slandlock (%s), %sseccomp, limits%s",
+		 abi > 0 ? "" : "NO ", abi > 0 ? number : strerror(why),
+		 calls ? "" : "NO ", drop_root() ? ", user nobody" : "");
 	return abi > 0 && calls;
 }
 
@@ -180,8 +160,6 @@ static const uint16_t denied[] = {
 	SYS_perf_event_open, SYS_userfaultfd, SYS_init_module,
 	SYS_finit_module, SYS_kexec_load,
 };
-
-#ifdef ARCH
 
 #define LOAD(field)	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, \
 				 offsetof(struct seccomp_data, field))
@@ -233,21 +211,10 @@ static int seccomp_on(const char *program)
 	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog);
 }
 
-#else
-
-static int seccomp_on(const char *program)
-{
-	(void)program;
-	errno = ENOSYS;
-	return -1;
-}
-
-#endif
-
 /* The memory limit comes last: a sanitizer's fork may still be over it. */
 int jail_calls(const char *program)
 {
-	int ret = seccomp_on(program);
+	int ret = seccomp_works() ? seccomp_on(program) : -1;
 	int why = errno;
 
 	for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++) {

@@ -18,18 +18,14 @@
 #define PARAM_MAX_LEN	512	/* bytes of one decoded value */
 #define PARAM_MAX_QUERY	4096	/* bytes of a whole raw query */
 
-/*
- * A route's table is `const struct param_spec NAME_params[] = { ..., {0} };`
- * in the handler's file: it ends with a spec without a name, and routes.def
- * names it (route.h declares it).
- */
 enum param_kind {
-	PARAM_TEXT,	/* UTF-8, no control or bidi characters, min..max bytes */
+	PARAM_TEXT,	/* printable ASCII, min..max bytes */
 	PARAM_INT,	/* min..max */
 	PARAM_ENUM,	/* one of @words, separated by '|' */
-	PARAM_KERNEL,	/* a kernel key or a prefix of at least 8 characters, [0-9a-z.+~_-] */
+	PARAM_KERNEL,	/* a kernel key or 8 or more characters of one */
 };
 
+/* A route's table ends with a spec without a name; routes.def names it. */
 struct param_spec {
 	const char *name;
 	enum param_kind kind;
@@ -41,23 +37,19 @@ struct param_spec {
 };
 
 struct params {
-	const struct param_spec *spec; size_t nspec;
-	const char *value[PARAM_MAX];	/* by index in spec; NULL: absent, no default */
-	char *mem;
+	const struct param_spec *spec;
+	const char *value[PARAM_MAX];	/* by index in spec; NULL: absent */
+	char mem[PARAM_MAX_QUERY + PARAM_MAX];
 };
 
 /* Percent-decode @raw (len bytes) into @out; '+' is a space if @plus. -1: a bad
  * escape, a NUL (%00), or it does not fit. */
 int param_decode(const char *raw, size_t len, bool plus, char *out, size_t cap);
 
-/* How many specs stand before the one that ends the table. */
-size_t params_count(const struct param_spec *spec);
-/* -1 with @e. @p is free()able by params_free() either way. @raw_query: NULL
- * is empty. */
-int params_parse(struct params *p, const struct param_spec *spec, size_t nspec,
+/* -1 with @e. */
+int params_parse(struct params *p, const struct param_spec *spec,
 		 const char *raw_query, struct err *e);
 void params_canonical(const struct params *p, struct buf *out);
-void params_free(struct params *p);
 
 /* NULL (0) if absent and without default. The name must be in the spec. */
 const char *param_text(const struct params *p, const char *name);

@@ -17,7 +17,7 @@
 #define WIDTH		900	/* pixels */
 #define HEIGHT		420	/* with KEY_ROWS of legend */
 #define KEY_ROWS	3
-#define SIDE		70	/* left of the axis: its figures and unit */
+#define SIDE		80	/* left of the axis: its figures and unit */
 #define SAMPLE		75	/* a sample in the legend, and gaps */
 #define LINE		18	/* pixels: a row of the legend, a cell */
 #define MAX_CELLS	100	/* of a comparison; more are only counted */
@@ -61,27 +61,17 @@ struct range {
 	double lo, hi;
 };
 
-/* What a series became: points on its line, and points apart. */
-struct drawn {
-	size_t points, apart;
-};
-
 struct draft {
 	const struct plot *p;
 	struct buf *b;
 	struct report_unit unit;
 	size_t n;		/* points of a series that are drawn */
 	size_t columns;		/* at most two points of a series in each */
-	bool bars;
-	bool log_scale;
-	bool flat;		/* the labels of x fit side by side */
-	double side, below;	/* pixels left of and below the axes */
-	size_t key_columns, key_rows;
-	size_t height;
+	bool bars, log_scale;
 	bool broken;		/* an epoch begins in between */
-	size_t points, apart;	/* of all series */
 	struct range y;
-	struct drawn drawn[PLOT_MAX_SERIES];
+	size_t points[PLOT_MAX_SERIES], apart[PLOT_MAX_SERIES];
+	size_t all_points, all_apart;
 };
 
 /* --- text ------------------------------------------------------------- */
@@ -89,7 +79,7 @@ struct draft {
 /* The length of a character that XML allows and a line can hold; else 0. */
 static size_t utf8_len(const unsigned char *s)
 {
-	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	static const uint32_t least[] = { 0, 0x20, 0xa0, 0x800, 0x10000 };
 	size_t len = *s < 0x80 ? 1 : *s >> 5 == 6 ? 2 : *s >> 4 == 14 ? 3 :
 		     *s >> 3 == 30 ? 4 : 0;
 	uint32_t c = len > 1 ? *s & (0x7fu >> len) : *s;
@@ -99,9 +89,9 @@ static size_t utf8_len(const unsigned char *s)
 			return 0;
 		c = c << 6 | (s[i] & 0x3f);
 	}
-	if (!len || c < least[len] || c < 0x20 || (c >= 0x7f && c < 0xa0) ||
-	    (c >= 0xd800 && c < 0xe000) || c > 0x10ffff ||
-	    (c >= 0xfffe && c <= 0xffff) || (c >= 0x2028 && c <= 0x202e))
+	if (!len || c < least[len] || c == 0x7f || c > 0x10ffff ||
+	    (c >= 0xd800 && c < 0xe000) || (c >= 0xfffe && c <= 0xffff) ||
+	    (c >= 0x2028 && c <= 0x202e))
 		return 0;
 	return len;
 }
@@ -109,27 +99,17 @@ static size_t utf8_len(const unsigned char *s)
 /* @out: @s as clean UTF-8, '?' for what is not, cut after @max characters. */
 static void clean(struct buf *out, const char *s, size_t max)
 {
-	const unsigned char *u = (const unsigned char *)(s ? s : "");
-	size_t chars = 0;
+	for (size_t chars = 1; *s; chars++) {
+		size_t len = utf8_len((const unsigned char *)s);
+		size_t step = len ? len : 1;
 
-	for (; *u; chars++) {
-		size_t len = utf8_len(u);
-
-		if (chars + 1 == max && u[len ? len : 1]) {
+		if (chars == max && s[step]) {
 			buf_str(out, "\xe2\x80\xa6");	/* an ellipsis */
 			return;
 		}
-		buf_add(out, len ? (const char *)u : "?", len ? len : 1);
-		u += len ? len : 1;
+		buf_add(out, len ? s : "?", step);
+		s += step;
 	}
-}
-
-static void put_octal(struct buf *b, unsigned char c)
-{
-	const char s[4] = { '\\', (char)('0' + (c >> 6)),
-			    (char)('0' + (c >> 3 & 7)), (char)('0' + (c & 7)) };
-
-	buf_add(b, s, sizeof(s));
 }
 
 /* A gnuplot string with its quotes. Labels of ticks are formats: % doubles. */
@@ -140,30 +120,30 @@ static void quote(struct buf *b, const char *s, size_t max, bool format)
 	clean(&text, s, max);
 	buf_char(b, '"');
 	for (size_t i = 0; i < text.len; i++) {
-		put_octal(b, (unsigned char)text.s[i]);
+		buf_printf(b, "\\%03o", (unsigned char)text.s[i]);
 		if (format && text.s[i] == '%')
-			put_octal(b, '%');
+			buf_str(b, "\\045");
 	}
 	buf_char(b, '"');
 	b->failed |= text.failed;
 	buf_free(&text);
 }
 
-static size_t chars_of(const char *s)
+static size_t longest_of(const char *const *text, size_t n)
 {
-	size_t n = 0;
+	size_t longest = 1;
 
-	for (; s && *s; s++)
-		n += ((unsigned char)*s & 0xc0) != 0x80;
-	return n;
+	for (size_t i = 0; i < n; i++) {
+		size_t chars = 0;
+
+		for (const char *s = text[i]; *s && chars < LABEL_CHARS; s++)
+			chars += ((unsigned char)*s & 0xc0) != 0x80;
+		longest = chars > longest ? chars : longest;
+	}
+	return longest;
 }
 
 /* --- figures ---------------------------------------------------------- */
-
-static bool is_apart(const struct plot_series *s, size_t i)
-{
-	return s->apart && s->apart[i];
-}
 
 /* Whether the point can be drawn at all. */
 static bool has(const struct draft *d, const struct plot_series *s, size_t i)
@@ -172,36 +152,29 @@ static bool has(const struct draft *d, const struct plot_series *s, size_t i)
 	       (s->value[i] > 0 || !d->log_scale);
 }
 
-static double value(const struct draft *d, const struct plot_series *s,
-		    size_t i)
-{
-	return (double)s->value[i] / d->unit.divide;
-}
-
 static struct range span(const struct draft *d, const struct plot_series *s,
 			 size_t i)
 {
-	double v = value(d, s, i);
-	double half = s->spread && s->spread[i] > 0 ?
-		(double)s->spread[i] / d->unit.divide : 0;
+	double v = (double)s->value[i] / d->unit.divide;
+	double half = (double)s->spread[i] / d->unit.divide;
 	struct range r = { v - half, v + half };
 
-	if (d->log_scale && r.lo <= v / 10)
-		r.lo = v / 10;	/* a bar that would reach zero */
+	if (d->log_scale)	/* a bar must not reach zero */
+		r.lo = fmax(r.lo, v / 10);
 	return r;
 }
 
-static struct report_unit unit_of(const struct plot *p, size_t n)
+static struct report_unit unit_of(const struct plot *p)
 {
 	int64_t largest = 0;
 
 	if (p->kind == PLOT_COMPARE)
 		return (struct report_unit){ "%", 100 };
 	for (size_t s = 0; s < p->nseries; s++)
-		for (size_t i = 0; i < n; i++)
+		for (size_t i = 0; i < p->n; i++)
 			if (p->series[s].value[i] > largest)
 				largest = p->series[s].value[i];
-	return report_unit(largest, p->unit ? p->unit : "");
+	return report_unit(largest, p->unit);
 }
 
 /* From zero where that costs little, and never a range without extent. */
@@ -227,29 +200,20 @@ static struct range range_of(const struct draft *d)
 
 	if (d->p->kind == PLOT_COMPARE)		/* no change is always seen */
 		all = (struct range){ -0.5, 0.5 };
-	for (size_t s = 0; s < d->p->nseries; s++) {
-		for (size_t i = 0; i < d->n; i++) {
-			struct range r;
+	for (size_t k = 0; k < d->p->nseries * d->n; k++) {
+		const struct plot_series *s = &d->p->series[k / d->n];
+		struct range r;
 
-			if (!has(d, &d->p->series[s], i))
-				continue;
-			r = span(d, &d->p->series[s], i);
-			all.lo = fmin(all.lo, r.lo);
-			all.hi = fmax(all.hi, r.hi);
-		}
+		if (!has(d, s, k % d->n))
+			continue;
+		r = span(d, s, k % d->n);
+		all.lo = fmin(all.lo, r.lo);
+		all.hi = fmax(all.hi, r.hi);
 	}
 	return padded(all, d->log_scale);
 }
 
 /* --- data blocks: lines of figures, an empty line is a gap ------------ */
-
-static void put_point(const struct draft *d, const struct plot_series *s,
-		      size_t i)
-{
-	struct range r = span(d, s, i);
-
-	buf_printf(d->b, "%zu %.9g %.9g %.9g\n", i, value(d, s, i), r.lo, r.hi);
-}
 
 static bool broken(const struct plot *p, size_t after, size_t upto)
 {
@@ -260,14 +224,14 @@ static bool broken(const struct plot *p, size_t after, size_t upto)
 }
 
 /* The smallest and the largest of a column, which keep a step visible. */
-static bool extremes(const struct draft *d, const struct plot_series *s,
-		     size_t column, size_t pick[2])
+static size_t extremes(const struct draft *d, const struct plot_series *s,
+		       bool apart, size_t column, size_t pick[2])
 {
 	size_t to = (column + 1) * d->n / d->columns;
 	size_t lo = to, hi = to;
 
 	for (size_t i = column * d->n / d->columns; i < to; i++) {
-		if (!has(d, s, i) || is_apart(s, i))
+		if (!has(d, s, i) || (s->apart && s->apart[i]) != apart)
 			continue;
 		if (lo == to || s->value[i] < s->value[lo])
 			lo = i;
@@ -276,45 +240,28 @@ static bool extremes(const struct draft *d, const struct plot_series *s,
 	}
 	pick[0] = lo < hi ? lo : hi;
 	pick[1] = lo < hi ? hi : lo;
-	return lo != to;
+	return lo == to ? 0 : lo == hi ? 1 : 2;
 }
 
-static size_t put_line(const struct draft *d, const struct plot_series *s)
+static size_t put_points(const struct draft *d, const struct plot_series *s,
+			 bool apart)
 {
 	size_t points = 0, last = 0, pick[2];
 	bool gap = false;
 
 	for (size_t c = 0; c < d->columns; c++) {
-		if (!extremes(d, s, c, pick)) {
-			gap = true;
-			continue;
-		}
-		for (int k = 0; k < (pick[0] == pick[1] ? 1 : 2); k++) {
+		size_t n = extremes(d, s, apart, c, pick);
+
+		gap |= n == 0;
+		for (size_t k = 0; k < n; k++, points++, gap = false) {
+			struct range r = span(d, s, pick[k]);
+
 			if (points && (gap || broken(d->p, last, pick[k])))
 				buf_char(d->b, '\n');
-			put_point(d, s, pick[k]);
 			last = pick[k];
-			gap = false;
-			points++;
-		}
-	}
-	return points;
-}
-
-/* Invalid points: the first of each column. */
-static size_t put_apart(const struct draft *d, const struct plot_series *s)
-{
-	size_t points = 0;
-
-	for (size_t c = 0; c < d->columns; c++) {
-		size_t i = c * d->n / d->columns;
-		size_t to = (c + 1) * d->n / d->columns;
-
-		while (i < to && !(is_apart(s, i) && has(d, s, i)))
-			i++;
-		if (i < to) {
-			put_point(d, s, i);
-			points++;
+			buf_printf(d->b, "%zu %.9g %.9g %.9g\n", last,
+				   (double)s->value[last] / d->unit.divide,
+				   r.lo, r.hi);
 		}
 	}
 	return points;
@@ -325,166 +272,127 @@ static void put_data(struct draft *d)
 	buf_printf(d->b, "$nothing << EOD\n0 %.9g\nEOD\n", d->y.lo);
 	for (size_t s = 0; s < d->p->nseries; s++) {
 		buf_printf(d->b, "$d%zu << EOD\n", s);
-		d->drawn[s].points = put_line(d, &d->p->series[s]);
+		d->points[s] = put_points(d, &d->p->series[s], false);
 		buf_printf(d->b, "EOD\n$a%zu << EOD\n", s);
-		d->drawn[s].apart = put_apart(d, &d->p->series[s]);
+		d->apart[s] = put_points(d, &d->p->series[s], true);
 		buf_str(d->b, "EOD\n");
-		d->points += d->drawn[s].points;
-		d->apart += d->drawn[s].apart;
+		d->all_points += d->points[s];
+		d->all_apart += d->apart[s];
 	}
 }
 
 /* --- the frame around them -------------------------------------------- */
 
-static size_t longest_of(const char *const *text, size_t n)
+static void put_head(const struct draft *d, enum plotter_format format,
+		     size_t height)
 {
-	size_t longest = 1;
-
-	for (size_t i = 0; i < n; i++)
-		if (chars_of(text[i]) > longest)
-			longest = chars_of(text[i]);
-	return longest < LABEL_CHARS ? longest : LABEL_CHARS;
-}
-
-/*
- * gnuplot leaves too little room for slanted labels and a long legend, so the
- * margins are ours; a legend that needs fewer rows than thought leaves a gap.
- */
-static void lay_out(struct draft *d)
-{
-	const char *names[PLOT_MAX_SERIES + 1] = { "new epoch" };
-	size_t entries = d->p->nseries + (d->apart > 0) + d->broken;
-	double longest = (double)longest_of(d->p->x, d->n) * CHAR;
-	double width;
-
-	d->flat = (longest + CHAR) * (double)d->n < WIDTH - 2 * SIDE;
-	d->below = d->flat ? LINE : longest * 0.66 + LINE / 2.0;
-	d->side = d->flat ? SIDE : fmax(SIDE, longest * 0.77);
-	for (size_t s = 0; s < d->p->nseries; s++)
-		names[s + 1] = d->p->series[s].label;
-	width = (double)longest_of(names, d->p->nseries + 1) * CHAR + SAMPLE;
-	d->key_columns = (size_t)((WIDTH - SIDE - d->side) / width);
-	d->key_rows = (entries + d->key_columns - 1) / d->key_columns;
-	d->height = HEIGHT +
-		(d->key_rows > KEY_ROWS ? d->key_rows - KEY_ROWS : 0) * LINE;
-	if (d->p->kind == PLOT_COMPARE)
-		d->height = 90 + LINE * (d->n > 6 ? d->n : 6);
-}
-
-static void put_head(const struct draft *d, enum plotter_format format)
-{
-	const struct plot *p = d->p;
-	bool more = p->n > d->n && p->kind == PLOT_COMPARE;
-
 	buf_printf(d->b, "set terminal %s size %d,%zu font \"sans-serif,%d\" "
 		   "background rgb \"#ffffff\"\n"
 		   "set encoding utf8\nset termoption noenhanced\nset title ",
-		   format == PLOTTER_SVG ? "svg" : "pngcairo", WIDTH,
-		   d->height, format == PLOTTER_SVG ? 12 : 9);
-	quote(d->b, p->title, TITLE_CHARS, false);
-	if (more)
-		buf_printf(d->b, ".\" (first %zu of %zu)\"", d->n, p->n);
+		   format == PLOTTER_SVG ? "svg" : "pngcairo", WIDTH, height,
+		   format == PLOTTER_SVG ? 12 : 9);
+	quote(d->b, d->p->title, TITLE_CHARS, false);
+	if (d->p->n > d->n)
+		buf_printf(d->b, ".\" (first %zu of %zu)\"", d->n, d->p->n);
 	buf_str(d->b, "\nset grid lc rgb \"#e0e0e0\" lt 1\n"
 		"set tics nomirror scale 0.5\nset border 3\n"
 		"set errorbars 0.6\n");
-	if (!d->points && !d->apart)
+	if (!d->all_points && !d->all_apart)
 		buf_str(d->b, "set label \"no figures\" at graph 0.5,0.5 "
 			"center\n");
 }
 
-/* As many labels as stand side by side: flat if all fit, else slanted. */
-static void put_x_labels(const struct draft *d)
+static void put_labels(const struct draft *d, size_t step, size_t max)
 {
-	size_t step = (d->n + MAX_TICKS - 1) / MAX_TICKS;
-
-	buf_printf(d->b, "set xtics %s (",
-		   d->flat ? "norotate" : "rotate by 40 right");
+	buf_char(d->b, '(');
 	for (size_t i = 0; i < d->n; i += step) {
 		buf_str(d->b, i ? ", " : "");
-		quote(d->b, d->p->x[i], LABEL_CHARS, true);
+		quote(d->b, d->p->x[i], max, true);
 		buf_printf(d->b, " %zu", i);
 	}
 	buf_str(d->b, ")\n");
 }
 
-/* Epoch breaks stand between two points; one a column at most. */
+/* Epoch breaks stand between two points; one a pixel. */
 static void put_breaks(const struct draft *d)
 {
-	size_t column = d->columns;
+	size_t pixel = WIDTH;
 
 	for (size_t i = 1; d->p->breaks && i < d->n; i++) {
-		if (!d->p->breaks[i] || i * d->columns / d->n == column)
+		if (!d->p->breaks[i] || i * WIDTH / d->n == pixel)
 			continue;
-		column = i * d->columns / d->n;
+		pixel = i * WIDTH / d->n;
 		buf_printf(d->b, "set arrow from %zu.5, graph 0 to %zu.5, "
 			   "graph 1 nohead lw 1.5 dt 2 lc rgb \"#7F7F7F\"\n",
 			   i - 1, i - 1);
 	}
 }
 
-static void put_trend_frame(const struct draft *d)
+/*
+ * gnuplot leaves too little room for slanted labels and a long legend, so the
+ * margins are ours; a legend that needs fewer rows than thought leaves a gap.
+ */
+static void put_trend_frame(const struct draft *d, enum plotter_format format)
 {
+	const char *names[PLOT_MAX_SERIES + 1] = { "new epoch" };
+	size_t entries = d->p->nseries + (d->all_apart > 0) + d->broken;
+	double longest = (double)longest_of(d->p->x, d->n) * CHAR;
+	bool flat = (longest + CHAR) * (double)d->n < WIDTH - 2 * SIDE;
+	double below = flat ? LINE : longest * 0.66 + LINE / 2.0;
+	double side = flat ? SIDE : fmax(SIDE, longest * 0.77);
+	size_t columns, rows, height;
+
+	for (size_t s = 0; s < d->p->nseries; s++)
+		names[s + 1] = d->p->series[s].label;
+	columns = (size_t)((WIDTH - SIDE - side) /
+		((double)longest_of(names, d->p->nseries + 1) * CHAR + SAMPLE));
+	rows = (entries + columns - 1) / columns;
+	height = HEIGHT + (rows > KEY_ROWS ? rows - KEY_ROWS : 0) * LINE;
+	put_head(d, format, height);
 	buf_printf(d->b, "set xrange [-0.5:%zu.5]\nset yrange [%.9g:%.9g]\n"
 		   "set lmargin at screen %.4f\nset bmargin at screen %.4f\n"
 		   "set key below horizontal Left reverse maxcols %zu\n"
 		   "set ylabel ", d->n ? d->n - 1 : 0, d->y.lo, d->y.hi,
-		   d->side / WIDTH,
-		   (d->below + (double)((d->key_rows + 1) * LINE)) /
-		   (double)d->height,
-		   d->key_columns);
+		   side / WIDTH, (below + (double)((rows + 1) * LINE)) /
+		   (double)height, columns);
 	quote(d->b, d->unit.name, LABEL_CHARS, false);
-	buf_char(d->b, '\n');
-	if (d->log_scale)
-		buf_str(d->b, "set logscale y\n");
-	put_x_labels(d);
+	buf_printf(d->b, "\n%sset xtics %s ",
+		   d->log_scale ? "set logscale y\n" : "",
+		   flat ? "norotate" : "rotate by 40 right");
+	put_labels(d, (d->n + MAX_TICKS - 1) / MAX_TICKS, LABEL_CHARS);
 	put_breaks(d);
 }
 
-static void put_compare_frame(const struct draft *d)
+static void put_compare_frame(const struct draft *d, enum plotter_format format)
 {
+	put_head(d, format, 90 + LINE * (d->n > 6 ? d->n : 6));
 	buf_printf(d->b, "set yrange [%zu.5:-0.5]\nset xrange [%.9g:%.9g]\n"
 		   "set key below\nset format x \"%%g%%%%\"\n"
 		   "set arrow from 0, graph 0 to 0, graph 1 nohead lw 1.5 "
-		   "lc rgb \"#7F7F7F\"\nset ytics (",
+		   "lc rgb \"#7F7F7F\"\nset ytics ",
 		   d->n ? d->n - 1 : 0, d->y.lo, d->y.hi);
-	for (size_t i = 0; i < d->n; i++) {
-		buf_str(d->b, i ? ", " : "");
-		quote(d->b, d->p->x[i], CELL_CHARS, true);
-		buf_printf(d->b, " %zu", i);
-	}
-	buf_str(d->b, ")\n");
+	put_labels(d, 1, CELL_CHARS);
 }
 
 /* --- what is drawn ---------------------------------------------------- */
-
-/* gnuplot fails where no curve has a point: this one has, and shows none. */
-static const char nothing[] = "$nothing using 1:2 with points pt -2 notitle";
-
-static void put_look(const struct draft *d, size_t s, const char *lines)
-{
-	buf_printf(d->b, "with %s lc rgb \"%s\" dt %zu pt %d ps %s title ",
-		   lines, colors[s % NCOLORS], s / NCOLORS + 1,
-		   shapes[s % NSHAPES], d->bars ? "0.7" : "0.3");
-	quote(d->b, d->p->series[s].label, LABEL_CHARS, false);
-}
 
 static void put_series(const struct draft *d, size_t s)
 {
 	const char *color = colors[s % NCOLORS];
 
-	if (!d->drawn[s].points) {
-		buf_str(d->b, ", keyentry ");
-		put_look(d, s, "linespoints");
-	} else if (d->bars) {
-		buf_printf(d->b, ", $d%zu using 1:2:3:4 ", s);
-		put_look(d, s, "yerrorlines");
-	} else {
+	if (!d->points[s])
+		buf_str(d->b, ", keyentry with linespoints");
+	else if (d->bars)
+		buf_printf(d->b, ", $d%zu using 1:2:3:4 with yerrorlines", s);
+	else
 		buf_printf(d->b, ", $d%zu using 1:3:4 with filledcurves lc rgb "
 			   "\"%s\" fs transparent solid 0.15 noborder notitle"
-			   ", $d%zu using 1:2 ", s, color, s);
-		put_look(d, s, "linespoints");
-	}
-	if (d->drawn[s].apart)
+			   ", $d%zu using 1:2 with linespoints", s, color, s);
+	buf_printf(d->b, " lc rgb \"%s\" dt %zu pt %d ps %s title ", color,
+		   s / NCOLORS + 1, shapes[s % NSHAPES],
+		   d->bars ? "0.7" : "0.3");
+	quote(d->b, d->p->series[s].label, LABEL_CHARS, false);
+	if (d->apart[s])
 		buf_printf(d->b, ", $a%zu using 1:2 with points pt 2 ps %s "
 			   "lc rgb \"%s\" notitle", s, d->bars ? "0.9" : "0.5",
 			   color);
@@ -492,30 +400,14 @@ static void put_series(const struct draft *d, size_t s)
 
 static void put_trend(const struct draft *d)
 {
-	buf_printf(d->b, "plot %s", nothing);
 	for (size_t s = 0; s < d->p->nseries; s++)
 		put_series(d, s);
-	if (d->apart)
+	if (d->all_apart)
 		buf_str(d->b, ", keyentry with points pt 2 ps 0.9 "
 			"lc rgb \"#7F7F7F\" title \"invalid\"");
 	if (d->broken)
 		buf_str(d->b, ", keyentry with lines lw 1.5 dt 2 "
 			"lc rgb \"#7F7F7F\" title \"new epoch\"");
-	buf_char(d->b, '\n');
-}
-
-static void put_compare(const struct draft *d)
-{
-	static const char look[] = "using 2:1:3:4 with xerrorbars "
-		"lc rgb \"#0072B2\"";
-
-	buf_printf(d->b, "plot %s", nothing);
-	if (d->points)
-		buf_printf(d->b, ", $d0 %s pt 7 ps 0.7 notitle", look);
-	if (d->apart)
-		buf_printf(d->b, ", $a0 %s pt 2 ps 0.9 title \"invalid\"",
-			   look);
-	buf_char(d->b, '\n');
 }
 
 int plot_script(const struct plot *plot, enum plotter_format format,
@@ -525,23 +417,28 @@ int plot_script(const struct plot *plot, enum plotter_format format,
 	bool compare = plot->kind == PLOT_COMPARE;
 	size_t most;
 
-	if (!plot->nseries || plot->nseries > (compare ? 1 : PLOT_MAX_SERIES))
+	if (!plot->nseries || plot->nseries > PLOT_MAX_SERIES)
 		return err_set(e, "a picture holds 1 to %d series, got %zu",
-			       compare ? 1 : PLOT_MAX_SERIES, plot->nseries);
+			       PLOT_MAX_SERIES, plot->nseries);
 	if (compare && d.n > MAX_CELLS)
 		d.n = MAX_CELLS;
-	most = compare ? MAX_CELLS : PLOT_MAX_POINTS / plot->nseries;
+	most = PLOT_MAX_POINTS / plot->nseries;
 	d.columns = d.n > most ? most / 2 : d.n;
 	d.bars = d.n <= MAX_BARS && d.n == d.columns;
 	d.log_scale = plot->log_scale && !compare;
-	d.unit = unit_of(plot, d.n);
+	d.unit = unit_of(plot);
 	d.y = range_of(&d);
 	d.broken = d.n && broken(plot, 0, d.n - 1);
 	put_data(&d);
-	lay_out(&d);
-	put_head(&d, format);
-	(compare ? put_compare_frame : put_trend_frame)(&d);
-	(compare ? put_compare : put_trend)(&d);
+	(compare ? put_compare_frame : put_trend_frame)(&d, format);
+	/* gnuplot fails where no curve has a point: this one is not seen */
+	buf_str(out, "plot $nothing using 1:2 with points pt -2 notitle");
+	if (!compare)
+		put_trend(&d);
+	else if (d.all_points)
+		buf_str(out, ", $d0 using 2:1:3:4 with xerrorbars lc rgb "
+			"\"#0072B2\" pt 7 ps 0.7 notitle");
+	buf_char(out, '\n');
 	return buf_ok(out) ? 0 : err_set(e, "no memory for the plot");
 }
 
@@ -559,46 +456,40 @@ static void put_element(struct buf *out, const char *name, const char *text)
 	buf_free(&safe);
 }
 
-static bool starts(const char *s, const char *end, const char *with)
-{
-	return (size_t)(end - s) >= strlen(with) &&
-	       !memcmp(s, with, strlen(with));
-}
-
 /*
  * gnuplot leaves "&#x41;" in a label alone, which would be a character, or no
  * XML at all; and it names each curve "gnuplot_plot_1", which is a tool tip.
  */
-static void put_body(struct buf *out, const char *s, const char *end)
+static void put_body(struct buf *out, const char *s)
 {
-	for (; s < end; s++) {
-		if (starts(s, end, "<title>gnuplot_")) {
-			const char *slash = memchr(s, '/', (size_t)(end - s));
+	static const char tip[] = "<title>gnuplot_", tip_end[] = "</title>";
+	const char *end;
 
-			s = slash ? slash + strlen("/title>") - 1 : s;
-		} else if (starts(s, end, "&#")) {
+	for (; *s; s++) {
+		if (!strncmp(s, tip, strlen(tip)) && (end = strstr(s, tip_end)))
+			s = end + strlen(tip_end) - 1;
+		else if (s[0] == '&' && s[1] == '#')
 			buf_str(out, "&amp;");
-		} else if ((unsigned char)*s >= ' ' || *s == '\n') {
+		else if ((unsigned char)*s >= ' ' || *s == '\n')
 			buf_char(out, *s);
-		}
 	}
 }
 
-static int finish_svg(const struct plot *p, const struct buf *raw,
-		      struct buf *out, struct err *e)
+static int finish_svg(const struct plot *p, const char *raw, struct buf *out,
+		      struct err *e)
 {
-	const char *svg = strstr(raw->s, "<svg");
+	const char *svg = strstr(raw, "<svg");
 	const char *open = svg ? strchr(svg, '>') : NULL;
 	const char *body = open ? strstr(open, "</desc>") : NULL;
 
 	if (!body)
 		return err_set(e, "gnuplot's SVG is not of the known form");
-	buf_add(out, raw->s, (size_t)(open - raw->s));
+	buf_add(out, raw, (size_t)(open - raw));
 	buf_str(out, " role=\"img\">\n");
 	put_element(out, "title", p->title);
 	put_element(out, "desc", p->desc);
 	buf_str(out, style);
-	put_body(out, body + strlen("</desc>"), raw->s + raw->len);
+	put_body(out, body + strlen("</desc>"));
 	return buf_ok(out) ? 0 : err_set(e, "no memory for the picture");
 }
 
@@ -606,21 +497,17 @@ int plot_render(struct plotter *p, const struct plot *plot,
 		enum plotter_format format, struct buf *out, bool *busy,
 		struct err *e)
 {
-	struct buf script = BUF_INIT, raw = BUF_INIT, done = BUF_INIT;
-	int ret = -1;
+	struct buf script = BUF_INIT, raw = BUF_INIT;
+	int ret;
 
 	*busy = false;
-	if (plot_script(plot, format, &script, e) ||
-	    plotter_draw(p, script.s, script.len, format, &raw, busy, e))
-		goto out;
-	if (format == PLOTTER_SVG && finish_svg(plot, &raw, &done, e))
-		goto out;
-	buf_add(out, format == PLOTTER_SVG ? done.s : raw.s,
-		format == PLOTTER_SVG ? done.len : raw.len);
-	ret = buf_ok(out) ? 0 : err_set(e, "no memory for the picture");
-out:
+	ret = plot_script(plot, format, &script, e);
+	if (!ret)
+		ret = plotter_draw(p, script.s, script.len, format,
+				   format == PLOTTER_SVG ? &raw : out, busy, e);
+	if (!ret && format == PLOTTER_SVG)
+		ret = finish_svg(plot, raw.s, out, e);
 	buf_free(&script);
 	buf_free(&raw);
-	buf_free(&done);
 	return ret;
 }

@@ -3,11 +3,9 @@
 #define SERVER_PLOTTER_H
 /*
  * The process forked before any thread, lock or database; it alone starts
- * gnuplots, each in a jail: no new privileges, Landlock (read libraries and
- * fonts, write nothing), seccomp (no fork, exec, socket, ptrace, kill), limits
- * on memory, CPU and output. One gnuplot draws one picture and ends; the next
- * one is started ahead of its work. A picture is accepted only if stderr is
- * empty, it begins as its format must and ends as its format must.
+ * gnuplots, each in a jail (jail.h). One gnuplot draws one picture and ends;
+ * the next one is started ahead of its work. A picture is accepted only if
+ * stderr is empty, it begins as its format must and ends as its format must.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,17 +16,21 @@
 #define PLOTTER_QUEUE		16	/* pictures waiting; more: busy */
 #define PLOTTER_MAX_SCRIPT	(4u << 20)
 #define PLOTTER_MAX_PICTURE	(16u << 20)
-#define PLOTTER_TIME_S		10	/* then SIGKILL */
 
 enum plotter_format { PLOTTER_SVG, PLOTTER_PNG };
 
 struct plotter;
 
+/* A picture's time, then SIGKILL: 10. Read by plotter_start(); a test that
+ * waits for it sets less before. */
+extern int plotter_time_s;
+
 /* Fork it. Call first thing in main(), before threads. @jail: what it could
  * confine itself with, for the log, and what is missing; without Landlock or
  * seccomp it is an error unless @allow_unjailed. gnuplot is looked for in PATH
  * now; if it is absent, each drawing says so. */
-struct plotter *plotter_start(bool allow_unjailed, char jail[160], struct err *e);
+struct plotter *plotter_start(bool allow_unjailed, char jail[160],
+			      struct err *e);
 
 /* Draw one of each format with text in it: fonts, jail and gnuplot work. */
 int plotter_self_test(struct plotter *p, struct err *e);

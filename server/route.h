@@ -5,8 +5,8 @@
  * What a handler sees: a request, a response, the store. Never a library's
  * type, so it can be called from a unit test. routes.def holds every URL;
  * route.c looks it up, checks what the row demands (method, form, parameters,
- * token, body cap), answers from the cache or 304 when it can, and only then
- * calls the handler. http.c turns sockets into this and back.
+ * token), answers from the cache or 304 when it can, and only then calls the
+ * handler. http.c turns sockets into this and back.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,8 +18,8 @@
 
 struct store;
 struct plotter;
-struct tokens;
 struct asset;
+struct page;
 
 enum form {
 	FORM_HTML = 1 << 0, FORM_TXT = 1 << 1, FORM_JSON = 1 << 2,
@@ -32,7 +32,7 @@ enum form {
 struct site {
 	struct store *store;
 	struct plotter *plotter;
-	struct tokens *tokens;
+	const char *tokens;	/* the file */
 	const char *public_url;	/* --url, without a trailing slash */
 	const char *build_id;	/* changes with each build: part of each ETag */
 };
@@ -40,11 +40,11 @@ struct site {
 struct request {
 	const struct site *site;
 	const char *method;	/* "GET" (HEAD arrives as GET), "POST", "PUT" */
-	const char *path;	/* decoded, checked, without the form's suffix */
+	const char *path;	/* decoded, without the form's suffix */
 	const char *arg;	/* what stood in the route's {...}; "" if none */
 	enum form form;		/* FORM_HTML where the URL had no suffix */
 	const struct params *params;	/* checked against the route's table */
-	const char *query;	/* canonical: sorted, defaults left out; "" if none */
+	const char *query;	/* canonical; "" if none */
 	const unsigned char *body;
 	size_t body_len;
 	const char *token_host;	/* host label that the token is bound to; NULL: any */
@@ -54,6 +54,7 @@ struct response {
 	int status;		/* 200 unless the handler says otherwise */
 	const char *type;	/* static; set from the form before the handler */
 	struct buf body;
+	const struct asset *asset;	/* NULL, or sent instead of the body */
 	int retry_after_s;	/* 0: no header */
 	char location[256];	/* "" none */
 	bool frozen;		/* content addressed: cache for ever */
@@ -73,57 +74,36 @@ __attribute__((format(printf, 4, 5)))
 void response_error(const struct request *q, struct response *r, int status,
 		    const char *fmt, ...);
 
-/*
- * Everything between a parsed request head and a handler. http.c calls
- * route_head() before the body arrives, route_answer() after.
- */
-struct route;			/* a row of routes.def */
-
-struct route_hit {
-	const struct route *route;
-	enum form form;
+/* One request on its way, from its head to the bytes that are sent. Zeroed
+ * before route_head(); ends with call_free(). */
+struct call {
+	struct request q;
+	struct response r;
+	const struct route *route;	/* a row of routes.def */
+	const char *raw_query;
 	size_t body_cap;	/* bytes; 0: takes no body */
-	char path[512], arg[128];
-	const struct asset *asset;	/* instead of a route; NULL: none */
-	char token_host[80];	/* "" any */
 	bool token_ok;		/* the caller showed a valid token */
-};
-
-/*
- * Look up and admit. 0: go on. Else the status to answer at once (400, 401,
- * 403, 404, 405, 414), with the body in @r. @path and @query are raw,
- * still percent-encoded; @bearer is the token, or NULL.
- */
-int route_head(const struct site *s, const char *method, const char *path,
-	       const char *query, const char *bearer, struct route_hit *hit,
-	       struct response *r);
-
-/* What http.c sends: bytes it may share with the cache until answer_free(). */
-struct answer {
-	int status;
-	const char *type;
-	const unsigned char *data;
+	char path[512], arg[128], token_host[80];
+	struct page *page;
+	const void *data;	/* what is sent, until call_free() */
 	size_t len;
+	char etag[72];		/* quoted; "": never cached (POST, errors) */
 	bool gzip;		/* data is gzip-encoded */
-	char etag[48];		/* quoted; "" none */
-	int retry_after_s;
-	char location[256];
-	bool frozen, private;	/* private: never cached (POST, errors) */
 	bool varies;		/* there is a gzip form and a plain one */
 	bool cached;		/* made before, or not modified */
-	char allow[32];
-	struct err why;
-	void *owner;		/* of data; for answer_free() */
 };
 
-/* @if_none_match may be NULL; @gzip_ok: the client takes gzip (q > 0). */
-void route_answer(const struct site *s, const struct route_hit *hit,
-		  const char *method, const char *query,
-		  const unsigned char *body, size_t body_len,
-		  const char *if_none_match, bool gzip_ok, struct answer *a);
-/* Turn an early response of route_head() into an answer (takes its body). */
-void answer_response(struct response *r, struct answer *a);
-void answer_free(struct answer *a);
+/*
+ * Look up and admit. c->r.status 0: go on; else refused at once (400, 401,
+ * 403, 404, 405, 414). @path and @query are raw, still percent-encoded, and
+ * outlive @c; @bearer is the token, or "".
+ */
+void route_head(struct call *c, const struct site *s, const char *method,
+		const char *path, const char *query, const char *bearer);
+/* Answer, once c->q.body is there. @if_none_match may be NULL; @gzip_ok: the
+ * client takes gzip. */
+void route_answer(struct call *c, const char *if_none_match, bool gzip_ok);
+void call_free(struct call *c);
 
 /* Every handler and every table of parameters that routes.def names. */
 extern const struct param_spec no_params[];

@@ -2,13 +2,11 @@
 /*
  * The file of tokens: who may post, and the command that edits it.
  */
-#include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
-#include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -22,250 +20,147 @@
 #define TOKEN_MARK	"mmt_"
 #define TOKEN_LEN	(4 + 43) /* the mark and their base64url */
 #define PREFIX_LEN	8	/* characters after the mark */
-#define MAX_LINES	1024
 #define MAX_LINE	256
-#define HASH_HEX	64u	/* digits of a SHA-256 */
-#define MAX_LABEL	64	/* RECORD_MAX_NAME */
 
 #define EXIT_USAGE	64
 
-static const char *const scopes[] = { "runs", "pushes", "triage" };
-
 struct line {
 	char prefix[PREFIX_LEN + 1];
-	char hash[HASH_HEX + 1];
+	char hash[HASH_HEX];
 	char scope[16];
-	char host[MAX_LABEL + 1];	/* "*": any */
-	char expires[16];		/* "never", or its last day */
+	char host[80];		/* "*": any */
+	char expires[16];	/* "never", or its last day */
 };
 
-struct tokens {
-	pthread_mutex_t lock;
-	char *path;
-	struct line *line;
-	size_t n;
-	struct stat seen;	/* of the file that was read; zero: none */
-};
-
-static int hash_text(const char *s, char hex[HASH_HEX + 1])
+void hash_hex(const void *data, size_t len, char hex[HASH_HEX])
 {
-	unsigned char md[EVP_MAX_MD_SIZE];
-	unsigned int len;
+	unsigned char md[EVP_MAX_MD_SIZE] = { 0 };
 
-	if (!EVP_Digest(s, strlen(s), md, &len, EVP_sha256(), NULL))
-		return -1;
+	EVP_Digest(data, len, md, NULL, EVP_sha256(), NULL);
 	for (size_t i = 0; i < HASH_HEX / 2; i++)
 		snprintf(hex + 2 * i, 3, "%02x", md[i]);
-	return 0;
 }
+
+/* --- the file ------------------------------------------------------------- */
 
 static bool is_scope(const char *s)
 {
-	for (size_t i = 0; i < sizeof(scopes) / sizeof(*scopes); i++)
-		if (!strcmp(s, scopes[i]))
-			return true;
-	return false;
+	return !strcmp(s, "runs") || !strcmp(s, "pushes") ||
+	       !strcmp(s, "triage");
 }
 
 static bool is_label(const char *s)
 {
-	size_t len = strlen(s);
+	size_t len = strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+			    "abcdefghijklmnopqrstuvwxyz0123456789._-");
 
-	if (!strcmp(s, "*"))
-		return true;
-	for (size_t i = 0; i < len; i++)
-		if (!isalnum((unsigned char)s[i]) && !strchr("._-", s[i]))
-			return false;
-	return len > 0 && len <= MAX_LABEL;
+	return !strcmp(s, "*") || (!s[len] && len > 0 && len <= 64);
 }
 
 static bool is_expiry(const char *s)
 {
 	struct tm tm = { 0 };
-	const char *end;
+	const char *end = strptime(s, "%Y-%m-%d", &tm);
 
-	if (!strcmp(s, "never"))
-		return true;
-	end = strlen(s) == 10 ? strptime(s, "%Y-%m-%d", &tm) : NULL;
-	return end && !*end;
+	return !strcmp(s, "never") || (end && !*end && strlen(s) == 10);
 }
 
-static int parse_line(const char *text, struct line *l)
+/* No file is an empty one. NULL with @e. */
+static FILE *open_tokens(const char *path, struct err *e)
 {
-	char rest[2] = "";
-	int n = sscanf(text, "%8s %64s %15s %64s %15s %1s", l->prefix, l->hash,
-		       l->scope, l->host, l->expires, rest);
+	FILE *f = fopen(path, "re");
 
-	if (n != 5 || strlen(l->prefix) != PREFIX_LEN ||
-	    strspn(l->hash, "0123456789abcdef") != HASH_HEX ||
-	    !is_scope(l->scope) || !is_label(l->host) || !is_expiry(l->expires))
-		return -1;
-	return 0;
-}
-
-/* Every line of @f, or none. Blank lines and "# ..." are left out. */
-static struct line *read_lines(FILE *f, const char *path, size_t *count,
-			       struct err *e)
-{
-	struct line *v = calloc(MAX_LINES, sizeof(*v));
-	char text[MAX_LINE];
-	size_t n = 0;
-	int no = 0;
-
-	if (!v) {
-		err_set(e, "%s: no memory", path);
-		return NULL;
-	}
-	while (fgets(text, sizeof(text), f)) {
-		no++;
-		if (text[strspn(text, " \t\n")] == '\0' || *text == '#')
-			continue;
-		if (n == MAX_LINES || parse_line(text, &v[n])) {
-			err_set(e, "%s:%d: expected prefix, SHA-256, scope, "
-				"host label or *, expiry or never; at most %d "
-				"such lines", path, no, MAX_LINES);
-			free(v);
-			return NULL;
-		}
-		n++;
-	}
-	*count = n;
-	return v;
-}
-
-/* Read @path again; on any failure nobody may post. No file: no tokens. */
-static int load(struct tokens *t, struct err *e)
-{
-	FILE *f = fopen(t->path, "re");
-
-	free(t->line);
-	t->line = NULL;
-	t->n = 0;
-	memset(&t->seen, 0, sizeof(t->seen));
 	if (!f && errno == ENOENT)
-		return 0;
+		f = fopen("/dev/null", "re");
 	if (!f)
-		return err_set(e, "%s: %s", t->path, strerror(errno));
-	if (fstat(fileno(f), &t->seen))
-		err_set(e, "%s: %s", t->path, strerror(errno));
-	else
-		t->line = read_lines(f, t->path, &t->n, e);
-	fclose(f);
-	return t->line ? 0 : -1;
+		err_set(e, "%s: %s", path, strerror(errno));
+	return f;
 }
 
-static bool has_changed(const struct tokens *t)
+/* The next token of @f, but for blank lines and "# ...": 1, at the end 0, -1
+ * with @e. @no counts the lines. */
+static int next_token(FILE *f, const char *path, int *no, struct line *l,
+		      struct err *e)
 {
-	struct stat now = { 0 };
+	char text[MAX_LINE], rest[2] = "";
 
-	if (stat(t->path, &now))
-		memset(&now, 0, sizeof(now));
-	return now.st_ino != t->seen.st_ino || now.st_size != t->seen.st_size ||
-	       now.st_mtim.tv_sec != t->seen.st_mtim.tv_sec ||
-	       now.st_mtim.tv_nsec != t->seen.st_mtim.tv_nsec;
+	do {
+		if (!fgets(text, sizeof(text), f))
+			return ferror(f) ? err_set(e, "%s: cannot be read",
+						   path) : 0;
+		++*no;
+	} while (!text[strspn(text, " \t\n")] || *text == '#');
+	if (sscanf(text, "%8s %64s %15s %79s %15s %1s", l->prefix, l->hash,
+		   l->scope, l->host, l->expires, rest) == 5 &&
+	    strlen(l->prefix) == PREFIX_LEN && strlen(l->hash) == 64 &&
+	    is_scope(l->scope) && is_label(l->host) && is_expiry(l->expires))
+		return 1;
+	return err_set(e, "%s:%d: expected prefix, SHA-256, scope, host label "
+		       "or *, expiry or never", path, *no);
 }
 
-struct tokens *tokens_open(const char *path, struct err *e)
+/* The token of @hash in @found, if it is there. The whole file is read, so
+ * that a broken line anywhere is seen. */
+static int find_token(const char *path, const char *hash, struct line *found,
+		      struct err *e)
 {
-	struct tokens *t = calloc(1, sizeof(*t));
+	FILE *f = open_tokens(path, e);
+	struct line l;
+	int got = -1, no = 0;
 
-	if (t)
-		t->path = strdup(path);
-	if (!t || !t->path) {
-		free(t);
-		err_set(e, "%s: no memory", path);
-		return NULL;
-	}
-	pthread_mutex_init(&t->lock, NULL);
-	if (load(t, e)) {
-		tokens_close(t);
-		return NULL;
-	}
-	return t;
+	while (f && (got = next_token(f, path, &no, &l, e)) > 0)
+		if (!CRYPTO_memcmp(l.hash, hash, sizeof(l.hash)))
+			*found = l;
+	if (f)
+		fclose(f);
+	return got;
 }
 
-void tokens_close(struct tokens *t)
+int token_file_check(const char *path, struct err *e)
 {
-	if (!t)
-		return;
-	pthread_mutex_destroy(&t->lock);
-	free(t->line);
-	free(t->path);
-	free(t);
+	struct line found;
+
+	return find_token(path, (char[HASH_HEX]){ "" }, &found, e);
 }
 
-static void today(char out[16])
+int token_check(const char *path, const char *bearer, const char *scope,
+		char host[80], struct err *e)
 {
+	char hash[HASH_HEX], today[16];
+	struct line l = { 0 };
 	time_t now = time(NULL);
 	struct tm tm;
-
-	strftime(out, 16, "%Y-%m-%d", gmtime_r(&now, &tm));
-}
-
-/* Every line is compared in full, so time tells nothing about a secret. */
-static const struct line *find(const struct tokens *t, const char *hash)
-{
-	const struct line *found = NULL;
-
-	for (size_t i = 0; i < t->n; i++)
-		if (!CRYPTO_memcmp(t->line[i].hash, hash, HASH_HEX))
-			found = &t->line[i];
-	return found;
-}
-
-enum token_answer token_check(struct tokens *t, const char *bearer,
-			      const char *scope, char host[80])
-{
-	enum token_answer answer = TOKEN_UNKNOWN;
-	char hash[HASH_HEX + 1], day[16];
-	const struct line *l;
-	struct err e;
+	struct err why;
 
 	*host = '\0';
-	if (strlen(bearer) != TOKEN_LEN || hash_text(bearer, hash))
-		return TOKEN_UNKNOWN;
-	today(day);
-	pthread_mutex_lock(&t->lock);
-	if (has_changed(t) && load(t, &e))
-		fprintf(stderr, "tokens: nobody may post: %s\n", e.msg);
-	l = find(t, hash);
-	if (l && strcmp(l->expires, "never") != 0 &&
-	    strcmp(l->expires, day) < 0) {
-		answer = TOKEN_EXPIRED;
-	} else if (l && strcmp(l->scope, scope) != 0) {
-		answer = TOKEN_SCOPE;
-	} else if (l) {
-		answer = TOKEN_OK;
-		if (strcmp(l->host, "*") != 0)
-			snprintf(host, 80, "%s", l->host);
+	if (!*bearer) {
+		err_set(e, "expected a token: "
+			"\"Authorization: Bearer mmt_...\"");
+		return 401;
 	}
-	pthread_mutex_unlock(&t->lock);
-	return answer;
+	hash_hex(bearer, strlen(bearer), hash);
+	if (find_token(path, hash, &l, &why)) {
+		fprintf(stderr, "tokens: nobody may post: %s\n", why.msg);
+		memset(&l, 0, sizeof(l));
+	}
+	strftime(today, sizeof(today), "%F", gmtime_r(&now, &tm));
+	if (!*l.hash || (strcmp(l.expires, "never") != 0 &&
+			 strcmp(l.expires, today) < 0)) {
+		err_set(e, "this token %s; expected one of scope %s",
+			*l.hash ? "has expired" : "is not known here", scope);
+		return 401;
+	}
+	if (strcmp(l.scope, scope) != 0) {
+		err_set(e, "this token has another scope; expected one of "
+			"scope %s", scope);
+		return 403;
+	}
+	if (strcmp(l.host, "*") != 0)
+		snprintf(host, 80, "%s", l.host);
+	return 0;
 }
 
 /* --- the command ---------------------------------------------------------- */
-
-struct edit {
-	const char *file, *scope, *host, *expires;
-	char token[TOKEN_LEN + 1];	/* add: the new one */
-	const char *revoke;		/* a prefix, or NULL */
-};
-
-static int make_token(char out[TOKEN_LEN + 1])
-{
-	unsigned char raw[TOKEN_BYTES];
-	unsigned char text[4 * (TOKEN_BYTES + 2) / 3 + 1];
-
-	if (getrandom(raw, sizeof(raw), 0) != (ssize_t)sizeof(raw))
-		return -1;
-	EVP_EncodeBlock(text, raw, sizeof(raw));
-	for (size_t i = 0; text[i]; i++)
-		text[i] = text[i] == '+' ? '-' : text[i] == '/' ? '_' : text[i];
-	snprintf(out, TOKEN_LEN + 1, TOKEN_MARK "%.43s", (char *)text);
-	OPENSSL_cleanse(raw, sizeof(raw));
-	OPENSSL_cleanse(text, sizeof(text));
-	return 0;
-}
 
 static void write_line(FILE *f, const struct line *l)
 {
@@ -273,132 +168,127 @@ static void write_line(FILE *f, const struct line *l)
 		l->expires);
 }
 
-/* The old lines without those revoked, then the new one. */
-static int write_edited(FILE *f, const struct tokens *t, const struct edit *c,
+/* @old without the tokens of the prefix @revoke, then @add (or NULL). */
+static int write_edited(FILE *f, FILE *old, const char *path,
+			const char *revoke, const struct line *add,
 			struct err *e)
 {
-	struct line new = { 0 };
-	size_t gone = 0;
+	struct line l;
+	int got, no = 0, gone = 0;
 
-	for (size_t i = 0; i < t->n; i++) {
-		if (c->revoke && !strcmp(t->line[i].prefix, c->revoke))
+	while ((got = next_token(old, path, &no, &l, e)) > 0) {
+		if (!strcmp(l.prefix, revoke))
 			gone++;
 		else
-			write_line(f, &t->line[i]);
+			write_line(f, &l);
 	}
-	if (c->revoke)
-		return gone ? 0 : err_set(e, "%s: no token begins with %s%s",
-					  c->file, TOKEN_MARK, c->revoke);
-	if (t->n >= MAX_LINES)
-		return err_set(e, "%s: expected at most %d tokens", c->file,
-			       MAX_LINES);
-	if (hash_text(c->token, new.hash))
-		return err_set(e, "SHA-256 failed");
-	snprintf(new.prefix, sizeof(new.prefix), "%.8s", c->token + 4);
-	snprintf(new.scope, sizeof(new.scope), "%s", c->scope);
-	snprintf(new.host, sizeof(new.host), "%s", c->host);
-	snprintf(new.expires, sizeof(new.expires), "%s", c->expires);
-	write_line(f, &new);
+	if (got)
+		return -1;
+	if (add)
+		write_line(f, add);
+	else if (!gone)
+		return err_set(e, "%s: no token begins with " TOKEN_MARK "%s",
+			       path, revoke);
 	return 0;
 }
 
-/* The new file's fixed name is the lock: O_EXCL before the old one is read. */
-static int edit_file(const struct edit *c, struct err *e)
+/* The new file's fixed name is the lock: made before the old one is read. */
+static int edit(const char *path, const char *revoke, const struct line *add,
+		struct err *e)
 {
-	struct tokens *t = NULL;
+	FILE *f = NULL, *old = NULL;
 	char *new = NULL;
-	FILE *f = NULL;
-	int fd = -1, ret = -1;
+	int ret = -1;
 
-	if (asprintf(&new, "%s.new", c->file) < 0)
+	umask(077);
+	if (asprintf(&new, "%s.new", path) < 0)
 		return err_set(e, "no memory");
-	fd = open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (fd < 0) {
+	f = fopen(new, "wxe");
+	if (!f) {
 		err_set(e, "%s: %s%s", new, strerror(errno), errno == EEXIST ?
 			" (another edit is running, or one was killed)" : "");
-		free(new);
-		return -1;
-	}
-	t = tokens_open(c->file, e);
-	if (!t)
-		goto out;
-	f = fdopen(fd, "w");
-	if (!f) {
-		err_set(e, "%s: %s", new, strerror(errno));
 		goto out;
 	}
-	if (write_edited(f, t, c, e))
-		goto out;
-	if (fflush(f) || fsync(fd) || rename(new, c->file))
-		err_set(e, "%s: %s", c->file, strerror(errno));
-	else
+	old = open_tokens(path, e);
+	if (!old || write_edited(f, old, path, revoke, add, e))
+		goto out_unlink;
+	if (!fflush(f) && !fsync(fileno(f)) && !rename(new, path))
 		ret = 0;
-out:
+	else
+		err_set(e, "%s: %s", path, strerror(errno));
+out_unlink:
 	if (ret)
 		unlink(new);
-	if (f)
-		fclose(f);
-	else
-		close(fd);
-	tokens_close(t);
+	if (old)
+		fclose(old);
+	fclose(f);
+out:
 	free(new);
 	return ret;
 }
 
-static int token_add(struct edit *c, struct err *e)
+static int token_add(const char *path, struct line *l, struct err *e)
 {
-	if (!is_scope(c->scope))
+	unsigned char raw[TOKEN_BYTES], text[4 * (TOKEN_BYTES + 2) / 3 + 1];
+	char token[TOKEN_LEN + 1];
+
+	if (!is_scope(l->scope))
 		return err_set(e, "--scope: expected runs, pushes or triage");
-	if (!is_label(c->host))
+	if (!is_label(l->host))
 		return err_set(e, "--host: expected a label of letters, "
 			       "digits, '.', '_' and '-', or *");
-	if (!is_expiry(c->expires))
+	if (!is_expiry(l->expires))
 		return err_set(e, "--expires: expected YYYY-MM-DD or never");
-	if (make_token(c->token))
+	if (getrandom(raw, sizeof(raw), 0) != (ssize_t)sizeof(raw))
 		return err_set(e, "getrandom: %s", strerror(errno));
-	if (edit_file(c, e))
+	EVP_EncodeBlock(text, raw, sizeof(raw));
+	for (size_t i = 0; text[i]; i++)
+		text[i] = text[i] == '+' ? '-' : text[i] == '/' ? '_' : text[i];
+	snprintf(token, sizeof(token), TOKEN_MARK "%.43s", (char *)text);
+	snprintf(l->prefix, sizeof(l->prefix), "%.8s", (char *)text);
+	hash_hex(token, strlen(token), l->hash);
+	if (edit(path, "", l, e))
 		return -1;
-	puts(c->token);
+	puts(token);
 	return 0;
 }
 
-static int token_list(struct edit *c, struct err *e)
+static int token_list(const char *path, struct err *e)
 {
-	struct tokens *t = tokens_open(c->file, e);
+	FILE *f = open_tokens(path, e);
+	struct line l;
+	int got = -1, no = 0;
 
-	if (!t)
+	if (!f)
 		return -1;
 	printf("%-12s  %-6s  %-10s  %s\n", "prefix", "scope", "expires",
 	       "host");
-	for (size_t i = 0; i < t->n; i++)
-		printf(TOKEN_MARK "%s  %-6s  %-10s  %s\n", t->line[i].prefix,
-		       t->line[i].scope, t->line[i].expires, t->line[i].host);
-	tokens_close(t);
-	return 0;
+	while ((got = next_token(f, path, &no, &l, e)) > 0)
+		printf(TOKEN_MARK "%s  %-6s  %-10s  %s\n", l.prefix, l.scope,
+		       l.expires, l.host);
+	fclose(f);
+	return got;
 }
 
-static int token_revoke(struct edit *c, struct err *e)
+static int token_revoke(const char *path, const char *prefix, struct err *e)
 {
-	size_t mark = strlen(TOKEN_MARK);
-
-	if (c->revoke && !strncmp(c->revoke, TOKEN_MARK, mark))
-		c->revoke += mark;
-	if (!c->revoke || strlen(c->revoke) != PREFIX_LEN)
+	if (strncmp(prefix, TOKEN_MARK, 4) != 0 ||
+	    strlen(prefix) != 4 + PREFIX_LEN)
 		return err_set(e, "expected a token's prefix as list shows it: "
 			       TOKEN_MARK " and %d characters", PREFIX_LEN);
-	return edit_file(c, e);
+	return edit(path, prefix + 4, NULL, e);
 }
 
-static const struct {
-	const char *name;
-	int (*run)(struct edit *c, struct err *e);
-} commands[] = {
-	{ "add", token_add },
-	{ "list", token_list },
-	{ "revoke", token_revoke },
-};
+static int usage(void)
+{
+	fputs("usage: mmtrendd token add --tokens FILE [--scope SCOPE] "
+	      "[--host LABEL] [--expires DATE]\n"
+	      "       mmtrendd token list --tokens FILE\n"
+	      "       mmtrendd token revoke PREFIX --tokens FILE\n", stderr);
+	return EXIT_USAGE;
+}
 
-static int parse_options(int argc, char **argv, struct edit *c)
+int token_command(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "tokens", required_argument, NULL, 't' },
@@ -407,46 +297,34 @@ static int parse_options(int argc, char **argv, struct edit *c)
 		{ "expires", required_argument, NULL, 'e' },
 		{ 0 }
 	};
-	int opt;
+	struct line l = { .scope = "runs", .host = "*", .expires = "never" };
+	const char *path = NULL, *verb;
+	int opt, n, ret;
+	struct err e;
 
 	while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		if (opt == 't')
-			c->file = optarg;
+			path = optarg;
 		else if (opt == 's')
-			c->scope = optarg;
+			snprintf(l.scope, sizeof(l.scope), "%s", optarg);
 		else if (opt == 'h')
-			c->host = optarg;
+			snprintf(l.host, sizeof(l.host), "%s", optarg);
 		else if (opt == 'e')
-			c->expires = optarg;
+			snprintf(l.expires, sizeof(l.expires), "%s", optarg);
 		else
-			return -1;
+			return usage();
 	}
-	c->revoke = optind < argc ? argv[optind++] : NULL;
-	return c->file && optind == argc ? 0 : -1;
-}
-
-int token_command(int argc, char **argv)
-{
-	struct edit c = { .scope = "runs", .host = "*", .expires = "never" };
-	struct err e;
-
-	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++) {
-		bool takes_prefix = commands[i].run == token_revoke;
-
-		if (argc < 2 || strcmp(argv[1], commands[i].name) != 0)
-			continue;
-		if (parse_options(argc - 1, argv + 1, &c) ||
-		    takes_prefix != (c.revoke != NULL))
-			break;
-		if (!commands[i].run(&c, &e))
-			return 0;
-		fprintf(stderr, "mmtrendd token %s: %s\n", commands[i].name,
-			e.msg);
-		return 1;
-	}
-	fputs("usage: mmtrendd token add --tokens FILE [--scope SCOPE] "
-	      "[--host LABEL] [--expires DATE]\n"
-	      "       mmtrendd token list --tokens FILE\n"
-	      "       mmtrendd token revoke PREFIX --tokens FILE\n", stderr);
-	return EXIT_USAGE;
+	n = argc - optind;
+	verb = n ? argv[optind] : "";
+	if (path && n == 1 && !strcmp(verb, "add"))
+		ret = token_add(path, &l, &e);
+	else if (path && n == 1 && !strcmp(verb, "list"))
+		ret = token_list(path, &e);
+	else if (path && n == 2 && !strcmp(verb, "revoke"))
+		ret = token_revoke(path, argv[optind + 1], &e);
+	else
+		return usage();
+	if (ret)
+		fprintf(stderr, "mmtrendd token %s: %s\n", verb, e.msg);
+	return ret ? 1 : 0;
 }

@@ -4,24 +4,25 @@
 /*
  * Who may post. A token is "mmt_" and 32 random bytes in base64url, printed
  * once; the file keeps, one line each, its 8-character prefix, SHA-256, scope,
- * host label ("*": any) and expiry ("never" or a date). The file is replaced by
- * rename and reread when it changes.
+ * host label ("*": any) and expiry ("never" or a date). It is replaced by
+ * rename and read at each use; no file: nobody may post.
  */
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "../common/err.h"
 
-struct tokens;
+#define HASH_HEX 65	/* 64 digits and a NUL */
 
-/* Load; @path need not exist yet (then nobody may post). */
-struct tokens *tokens_open(const char *path, struct err *e);
-void tokens_close(struct tokens *t);
+/* SHA-256; also for ETags and the build id. */
+void hash_hex(const void *data, size_t len, char hex[HASH_HEX]);
 
-enum token_answer { TOKEN_OK, TOKEN_UNKNOWN, TOKEN_SCOPE, TOKEN_EXPIRED };
-/* Constant time in the secret. On TOKEN_OK @host holds the bound label or "". */
-enum token_answer token_check(struct tokens *t, const char *bearer,
-			      const char *scope, char host[80]);
+/* -1 with @e: not a file of tokens. */
+int token_file_check(const char *path, struct err *e);
+
+/* 0, and @host holds the bound label or ""; else 401 or 403 with @e. @bearer
+ * "": none was sent. Constant time in the secret. Any thread. */
+int token_check(const char *path, const char *bearer, const char *scope,
+		char host[80], struct err *e);
 
 /* `mmtrendd token add|list|revoke`: 0, or the exit code with a message on
  * stderr. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* One model of a page, rendered as text, HTML, JSON or CSV. */
+/* A page, written as it is told: text, HTML, JSON or CSV. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,413 +11,107 @@
 #include "view.h"
 
 #define GAP	2	/* between two columns of a text table */
-#define LEFT	10	/* a text column may be broken down to this */
+#define NARROW	(VIEW_KERNEL - 1)	/* words may be broken to this */
 #define RETRY_S	2
-#define MAX_NAMES	20	/* told in an error */
-
-/* Strings are offsets into view.text; 0: none. */
-struct line { size_t text; bool note; };
-struct cell { size_t text, raw, href; };
-
-struct section {
-	size_t caption, line, nlines, cell, ncells;
-	const struct view_col *cols;	/* the section's before, or its own */
-	size_t ncols;
-};
-
-struct view {
-	struct buf text, lines, cells, sections; /* arrays of the above */
-	size_t title, html, path, alt, nsections;
-};
-
-/* --- building --------------------------------------------------------- */
-
-static const char *str(const struct view *v, size_t text)
-{
-	return text ? v->text.s + text : NULL;
-}
-
-static bool built(const struct view *v)
-{
-	return v && buf_ok(&v->text) && buf_ok(&v->lines) &&
-	       buf_ok(&v->cells) && buf_ok(&v->sections);
-}
-
-static struct section *section(const struct view *v, size_t i)
-{
-	return (struct section *)(void *)v->sections.s + i;
-}
-
-static const struct cell *cells(const struct view *v, const struct section *s)
-{
-	return (const struct cell *)(void *)v->cells.s + s->cell;
-}
-
-static const struct line *lines(const struct view *v, const struct section *s)
-{
-	return (const struct line *)(void *)v->lines.s + s->line;
-}
-
-static size_t nrows(const struct section *s)
-{
-	return s->ncols ? s->ncells / s->ncols : 0;
-}
-
-static size_t keep(struct view *v, const char *s)
-{
-	size_t at = v->text.len;
-
-	if (!s)
-		return 0;
-	buf_add(&v->text, s, strlen(s) + 1);
-	return at;
-}
-
-__attribute__((format(printf, 2, 0)))
-static size_t keep_format(struct view *v, const char *fmt, va_list ap)
-{
-	char *s = NULL;
-	size_t at;
-
-	if (vasprintf(&s, fmt, ap) < 0) {
-		s = NULL;
-		v->text.failed = true;
-	}
-	at = keep(v, s);
-	free(s);
-	return at;
-}
-
-static void add_section(struct view *v, size_t caption)
-{
-	struct section s = {
-		.caption = caption,
-		.line = v->lines.len / sizeof(struct line),
-		.cell = v->cells.len / sizeof(struct cell),
-	};
-
-	if (v->nsections) {
-		s.cols = section(v, v->nsections - 1)->cols;
-		s.ncols = section(v, v->nsections - 1)->ncols;
-	}
-	buf_add(&v->sections, &s, sizeof(s));
-	v->nsections += built(v);
-}
-
-struct view *view_new(const char *title)
-{
-	struct view *v = calloc(1, sizeof(*v));
-
-	if (!v)
-		return NULL;
-	buf_char(&v->text, '\0');	/* so that 0 is no string */
-	v->title = keep(v, title);
-	add_section(v, 0);
-	return v;
-}
-
-void view_free(struct view *v)
-{
-	if (!v)
-		return;
-	buf_free(&v->text);
-	buf_free(&v->lines);
-	buf_free(&v->cells);
-	buf_free(&v->sections);
-	free(v);
-}
-
-void view_section(struct view *v, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	if (built(v))
-		add_section(v, keep_format(v, fmt, ap));
-	va_end(ap);
-}
-
-__attribute__((format(printf, 3, 0)))
-static void add_line(struct view *v, bool note, const char *fmt, va_list ap)
-{
-	struct line l = { 0, note };
-
-	if (!built(v))
-		return;
-	l.text = keep_format(v, fmt, ap);
-	buf_add(&v->lines, &l, sizeof(l));
-	section(v, v->nsections - 1)->nlines++;
-}
-
-void view_head(struct view *v, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	add_line(v, false, fmt, ap);
-	va_end(ap);
-}
-
-void view_note(struct view *v, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	add_line(v, true, fmt, ap);
-	va_end(ap);
-}
-
-void view_cols(struct view *v, const struct view_col *cols, size_t n)
-{
-	if (!built(v))
-		return;
-	section(v, v->nsections - 1)->cols = cols;
-	section(v, v->nsections - 1)->ncols = n;
-}
-
-void view_cell(struct view *v, const char *text, const char *raw,
-	       const char *href)
-{
-	struct cell c;
-
-	if (!built(v))
-		return;
-	c.text = keep(v, text);
-	c.raw = raw == text ? c.text : keep(v, raw);
-	c.href = keep(v, href);
-	buf_add(&v->cells, &c, sizeof(c));
-	section(v, v->nsections - 1)->ncells++;
-}
-
-void view_cell_text(struct view *v, const char *text)
-{
-	view_cell(v, text, text, NULL);
-}
-
-void view_cell_int(struct view *v, int64_t n)
-{
-	char s[REPORT_VALUE];
-
-	snprintf(s, sizeof(s), "%lld", (long long)n);
-	view_cell_text(v, n == RECORD_NULL ? NULL : s);
-}
-
-void view_picture(struct view *v, const char *path, const char *alt)
-{
-	if (!built(v) || !alt)
-		return;
-	v->path = keep(v, path);
-	v->alt = keep(v, alt);
-}
-
-void view_html(struct view *v, const char *html)
-{
-	if (built(v))
-		v->html = keep(v, html);
-}
+#define NAMES	400	/* bytes of them in an error */
+#define SHORT	24	/* bytes of a reason that stays in its row */
 
 /* --- text ------------------------------------------------------------- */
 
-/* The width that column @c cannot do without. */
-static size_t col_width(const struct view *v, const struct section *s, size_t c)
+/* The width that column @c cannot do without: figures are never broken. */
+static size_t text_width(const struct view *v, const char *const *cell,
+			 size_t c)
 {
-	size_t w = strlen(s->cols[c].name);
+	size_t w = strlen(v->cols[c].name);
 
-	for (size_t i = c; i < s->ncells; i += s->ncols) {
-		const char *text = str(v, cells(v, s)[i].text);
-		size_t len = text ? strlen(text) : 1;
-
-		w = len > w ? len : w;
-	}
-	return s->cols[c].right || w < LEFT ? w : LEFT;
+	for (size_t i = c; i < v->ncells; i += v->ncols)
+		if (strlen(cell[i]) > w)
+			w = strlen(cell[i]);
+	return v->cols[c].kind == VIEW_FIGURE || w < NARROW ? w : NARROW;
 }
 
 /* The table of the columns @col[0..n). */
-static void text_part(struct buf *b, const struct view *v,
-		      const struct section *s, const size_t *col, size_t n)
+static void text_part(struct view *v, const char *const *cell,
+		      const size_t *col, size_t n)
 {
 	struct report_col head[REPORT_MAX_COLS];
-	const char **text = calloc(nrows(s) * n + 1, sizeof(*text));
+	size_t rows = v->ncells / v->ncols;
+	const char **part = calloc(rows * n, sizeof(*part));
 
-	if (!text) {
-		b->failed = true;
-		return;
+	for (size_t i = 0; part && i < n; i++) {
+		head[i].head = v->cols[col[i]].name;
+		head[i].right = v->cols[col[i]].kind == VIEW_FIGURE;
+		for (size_t row = 0; row < rows; row++)
+			part[row * n + i] = cell[row * v->ncols + col[i]];
 	}
-	for (size_t i = 0; i < n; i++) {
-		head[i].head = s->cols[col[i]].name;
-		head[i].right = s->cols[col[i]].right;
-		for (size_t row = 0; row < nrows(s); row++)
-			text[row * n + i] = str(v, cells(v, s)
-						[row * s->ncols + col[i]].text);
-	}
-	report_table(b, head, n, text, nrows(s));
-	free(text);
+	if (part)
+		report_table(&v->body, head, n, part, rows);
+	v->body.failed |= !part;
+	free(part);
 }
 
-/* Figures are never broken: a table that is too wide goes on in a second one
- * that repeats the first column. */
-static void text_table(struct buf *b, const struct view *v,
-		       const struct section *s)
+/* A table that is too wide goes on in another one, which repeats the first
+ * column. */
+static void text_parts(struct view *v, const char *const *cell)
 {
-	size_t col[REPORT_MAX_COLS], n = 0, width = 0, w;
+	size_t col[REPORT_MAX_COLS] = { 0 }, n = 0, width = 0, w;
 
-	for (size_t c = 0; c < s->ncols; c++) {
-		if (s->cols[c].hide_text)
+	for (size_t c = 0; c < v->ncols; c++) {
+		if (!v->cols[c].name)
 			continue;
-		w = col_width(v, s, c) + GAP;
+		w = GAP + text_width(v, cell, c);
 		width += w;
 		if (n > 1 && (width > REPORT_WIDTH || n == REPORT_MAX_COLS)) {
-			text_part(b, v, s, col, n);
-			buf_char(b, '\n');
-			width = col_width(v, s, col[0]) + GAP + w;
+			text_part(v, cell, col, n);
+			buf_char(&v->body, '\n');
+			width = GAP + text_width(v, cell, col[0]) + w;
 			n = 1;
 		}
 		col[n++] = c;
 	}
-	text_part(b, v, s, col, n);
+	text_part(v, cell, col, n);
 }
 
-static void text_section(struct buf *b, const struct view *v,
-			 const struct section *s)
+static void text_table(struct view *v)
 {
-	const struct line *l = lines(v, s);
-	bool above = s->caption;
+	const char **cell = calloc(v->ncells, sizeof(*cell)), *s = v->cells.s;
 
-	if (s->caption)
-		report_text(b, str(v, s->caption));
-	for (size_t i = 0; i < s->nlines; i++) {
-		if (!l[i].note)
-			report_text(b, str(v, l[i].text));
-		above |= !l[i].note;
+	if (cell && buf_ok(&v->cells)) {
+		for (size_t i = 0; i < v->ncells; i++, s += strlen(s) + 1)
+			cell[i] = s;
+		text_parts(v, cell);
+	} else {
+		v->body.failed = true;
 	}
-	if (s->ncells && above)
-		buf_char(b, '\n');
-	if (s->ncells)
-		text_table(b, v, s);
-	for (size_t i = 0; i < s->nlines; i++)
-		if (l[i].note)
-			report_text(b, str(v, l[i].text));
+	free(cell);
+	buf_reset(&v->cells, 0);
+	v->ncells = 0;
+}
+
+static void text_enter(struct view *v, enum view_part from, enum view_part to)
+{
+	if (from == VIEW_TABLE)
+		text_table(v);
+	if (to == VIEW_END)
+		return;
+	if (from == VIEW_START && (*v->caption || to != VIEW_HEAD))
+		buf_char(&v->body, '\n');
+	if (from == VIEW_START && *v->caption)
+		report_text(&v->body, v->caption);
+	if (to == VIEW_TABLE && (*v->caption || from == VIEW_HEAD))
+		buf_char(&v->body, '\n');
 }
 
 /* Where this came from, if a mail would not break it. */
-static void text_link(struct buf *b, const struct request *q)
+static void text_end(struct view *v)
 {
+	const struct request *q = v->q;
 	const char *url = q->site->public_url;
 
 	if (url && strlen(url) + strlen(q->path) + strlen(q->query) + 3 <=
 	    REPORT_WIDTH)
-		buf_printf(b, "\n  %s%s%s%s\n", url, q->path,
+		buf_printf(&v->body, "\n  %s%s%s%s\n", url, q->path,
 			   *q->query ? "?" : "", q->query);
-}
-
-static void send_text(const struct view *v, const struct request *q,
-		      struct buf *b)
-{
-	report_text(b, str(v, v->title));
-	for (size_t i = 0; i < v->nsections; i++) {
-		const struct section *s = section(v, i);
-
-		if (!s->nlines && !s->ncells)
-			continue;
-		if (i || !s->nlines || lines(v, s)->note)
-			buf_char(b, '\n');
-		text_section(b, v, s);
-	}
-	text_link(b, q);
-}
-
-/* --- JSON and CSV ----------------------------------------------------- */
-
-/* The section whose columns JSON and CSV have; NULL: a page without a table. */
-static const struct section *first_table(const struct view *v)
-{
-	for (size_t i = 0; i < v->nsections; i++)
-		if (section(v, i)->cols)
-			return section(v, i);
-	return NULL;
-}
-
-static void json_row(struct buf *b, const struct view *v,
-		     const struct section *s, const struct cell *row)
-{
-	for (size_t c = 0; c < s->ncols; c++) {
-		const char *raw = str(v, row[c].raw);
-
-		buf_char(b, c ? ',' : '{');
-		buf_json(b, s->cols[c].key);
-		buf_char(b, ':');
-		if (s->cols[c].number && raw)
-			buf_str(b, raw);
-		else
-			buf_json(b, raw);
-	}
-	buf_char(b, '}');
-}
-
-static void json_rows(struct buf *b, const struct view *v,
-		      const struct section *s, const char **sep)
-{
-	for (size_t row = 0; row < nrows(s); row++) {
-		buf_str(b, *sep);
-		json_row(b, v, s, &cells(v, s)[row * s->ncols]);
-		*sep = ",\n";
-	}
-}
-
-static void send_json(const struct view *v, const struct request *q,
-		      struct buf *b)
-{
-	const struct section *t = first_table(v);
-	const char *sep = "";
-
-	buf_str(b, "{\"view\":");
-	buf_json(b, q->path[1] ? q->path + 1 : "index");
-	buf_str(b, ",\"title\":");
-	buf_json(b, str(v, v->title));
-	buf_str(b, ",\"notes\":[");
-	for (size_t i = 0; i < v->lines.len / sizeof(struct line); i++) {
-		buf_str(b, i ? "," : "");
-		buf_json(b, str(v, lines(v, section(v, 0))[i].text));
-	}
-	buf_str(b, "],\"columns\":[");
-	for (size_t i = 0; t && i < t->ncols; i++) {
-		buf_str(b, i ? ",{\"key\":" : "{\"key\":");
-		buf_json(b, t->cols[i].key);
-		buf_char(b, '}');
-	}
-	buf_str(b, "],\"rows\":[");
-	for (size_t i = 0; t && i < v->nsections; i++)
-		if (section(v, i)->cols == t->cols)
-			json_rows(b, v, section(v, i), &sep);
-	buf_str(b, "]}\n");
-}
-
-static void csv_rows(struct buf *b, const struct view *v,
-		     const struct section *s)
-{
-	const struct cell *cell = cells(v, s);
-
-	for (size_t row = 0; row < nrows(s); row++) {
-		for (size_t c = 0; c < s->ncols; c++, cell++) {
-			buf_str(b, c ? "," : "");
-			if (cell->raw)
-				buf_csv(b, str(v, cell->raw));
-		}
-		buf_str(b, "\r\n");
-	}
-}
-
-static void send_csv(const struct view *v, struct buf *b)
-{
-	const struct section *t = first_table(v);
-
-	for (size_t i = 0; t && i < t->ncols; i++) {
-		buf_csv(b, t->cols[i].key);
-		buf_str(b, i + 1 < t->ncols ? "," : "\r\n");
-	}
-	for (size_t i = 0; t && i < v->nsections; i++)
-		if (section(v, i)->cols == t->cols)
-			csv_rows(b, v, section(v, i));
 }
 
 /* --- HTML ------------------------------------------------------------- */
@@ -438,181 +132,323 @@ static void html_url(struct buf *b, const struct request *q, const char *form)
 		html_element(b, "?", q->query, "");
 }
 
-static void html_forms(struct buf *b, const struct view *v,
-		       const struct request *q)
+static void html_open_table(struct view *v)
+{
+	const char *caption = *v->caption ? v->caption : v->title;
+	struct buf *b = &v->body;
+
+	html_element(b, "<div class=\"scroll\" tabindex=\"0\" role=\"region\""
+		     " aria-label=\"", caption, "\">\n");
+	html_element(b, "<table>\n<caption>", caption,
+		     "</caption>\n<thead><tr>");
+	for (size_t i = 0; i < v->ncols; i++)
+		if (v->cols[i].name)
+			html_element(b, v->cols[i].kind == VIEW_FIGURE ?
+				     "<th scope=\"col\" class=\"num\">" :
+				     "<th scope=\"col\">", v->cols[i].name,
+				     "</th>");
+	buf_str(b, "</tr>\n</thead>\n<tbody>\n");
+}
+
+static void html_enter(struct view *v, enum view_part from, enum view_part to)
+{
+	bool bare = to == VIEW_NOTE || (to == VIEW_HEAD && !v->cols);
+
+	if (from == VIEW_HEAD)
+		buf_str(&v->body, "</pre>\n");
+	if (from == VIEW_TABLE)
+		buf_str(&v->body, "</tbody>\n</table>\n</div>\n");
+	if (from == VIEW_START && *v->caption && bare)
+		html_element(&v->body, "<h2>", v->caption, "</h2>\n");
+	if (to == VIEW_HEAD)
+		buf_str(&v->body, "<pre class=\"head\">");
+	if (to == VIEW_TABLE)
+		html_open_table(v);
+}
+
+static void html_cell(struct buf *b, const struct view_col *col, bool first,
+		      const char *text, const char *href)
+{
+	buf_str(b, first ? "<tr><th scope=\"row\"" : "<td");
+	buf_str(b, col->kind == VIEW_FIGURE ? " class=\"num\">" : ">");
+	if (href)
+		html_element(b, "<a href=\"", href, "\">");
+	html_element(b, "", text, href ? "</a>" : "");
+	buf_str(b, first ? "</th>" : "</td>");
+}
+
+static void html_end(struct view *v)
 {
 	static const char *const form[] = {
 		".txt", ".json", ".csv", ".svg", ".png",
 	};
-
-	buf_str(b, "<p class=\"forms\">The same as");
-	for (size_t i = 0; i < (v->path ? 5 : 3); i++) {
-		buf_str(b, " <a href=\"");
-		html_url(b, q, form[i]);
-		buf_printf(b, "\">%s</a>", form[i]);
-	}
-	buf_str(b, "</p>\n");
-}
-
-static void html_picture(struct buf *b, const struct view *v,
-			 const struct request *q)
-{
-	buf_str(b, "<figure id=\"chart\" data-json=\"");
-	html_url(b, q, ".json");
-	buf_str(b, "\"><noscript><img src=\"");
-	html_url(b, q, ".svg");
-	html_element(b, "\" alt=\"", str(v, v->alt),
-		     "\"></noscript></figure>\n");
-}
-
-static void html_cell(struct buf *b, const struct view *v,
-		      const struct view_col *col, const struct cell *c,
-		      bool first)
-{
-	buf_str(b, first ? "<th scope=\"row\"" : "<td");
-	buf_str(b, col->right ? " class=\"num\">" : ">");
-	if (c->href)
-		html_element(b, "<a href=\"", str(v, c->href), "\">");
-	buf_html(b, c->text ? str(v, c->text) : "-");
-	buf_str(b, c->href ? "</a>" : "");
-	buf_str(b, first ? "</th>" : "</td>");
-}
-
-/* The row @cell; NULL: the header. */
-static void html_row(struct buf *b, const struct view *v,
-		     const struct section *s, const struct cell *cell)
-{
-	bool first = true;
-
-	buf_str(b, "<tr>");
-	for (size_t i = 0; i < s->ncols; i++) {
-		const struct view_col *c = &s->cols[i];
-
-		if (c->hide_text)
-			continue;
-		if (cell)
-			html_cell(b, v, c, &cell[i], first);
-		else
-			html_element(b, c->right ?
-				     "<th scope=\"col\" class=\"num\">" :
-				     "<th scope=\"col\">", c->name, "</th>");
-		first = false;
-	}
-	buf_str(b, "</tr>\n");
-}
-
-static void html_table(struct buf *b, const struct view *v,
-		       const struct section *s)
-{
-	const char *caption = str(v, s->caption ? s->caption : v->title);
-
-	html_element(b, "<div class=\"scroll\" tabindex=\"0\" role=\"region\""
-		     " aria-label=\"", caption, "\">\n");
-	html_element(b, "<table>\n<caption>", caption, "</caption>\n<thead>");
-	html_row(b, v, s, NULL);
-	buf_str(b, "</thead>\n<tbody>\n");
-	for (size_t row = 0; row < nrows(s); row++)
-		html_row(b, v, s, &cells(v, s)[row * s->ncols]);
-	buf_str(b, "</tbody>\n</table>\n</div>\n");
-}
-
-static void html_section(struct buf *b, const struct view *v,
-			 const struct section *s)
-{
-	const struct line *l = lines(v, s);
-	bool pre = false;
-
-	if (s->caption && !s->ncells)
-		html_element(b, "<h2>", str(v, s->caption), "</h2>\n");
-	for (size_t i = 0; i < s->nlines; i++) {
-		if (l[i].note)
-			continue;
-		buf_str(b, pre ? "" : "<pre class=\"head\">");
-		html_element(b, "", str(v, l[i].text), "\n");
-		pre = true;
-	}
-	buf_str(b, pre ? "</pre>\n" : "");
-	if (s->ncells)
-		html_table(b, v, s);
-	for (size_t i = 0; i < s->nlines; i++)
-		if (l[i].note)
-			html_element(b, "<p>", str(v, l[i].text), "</p>\n");
-}
-
-static void send_html(const struct view *v, const struct request *q,
-		      struct buf *b)
-{
-	struct buf main = BUF_INIT;
 	char script[32];
 
-	html_element(&main, "<h1>", str(v, v->title), "</h1>\n");
-	if (v->html)
-		buf_str(&main, str(v, v->html));
-	if (v->path) {
-		snprintf(script, sizeof(script), "%s.js", str(v, v->path));
-		html_picture(&main, v, q);
+	buf_str(&v->body, "<p class=\"forms\">The same as");
+	for (size_t i = 0; i < (v->picture ? 5 : 3); i++) {
+		buf_str(&v->body, " <a href=\"");
+		html_url(&v->body, v->q, form[i]);
+		buf_printf(&v->body, "\">%s</a>", form[i]);
 	}
-	for (size_t i = 0; i < v->nsections; i++)
-		html_section(&main, v, section(v, i));
-	html_forms(&main, v, q);
-	if (buf_ok(&main))
-		view_shell(b, q, str(v, v->title), main.s,
-			   v->path ? script : NULL);
-	b->failed |= !buf_ok(&main);
-	buf_free(&main);
+	buf_str(&v->body, "</p>\n");
+	snprintf(script, sizeof(script), "%s.js", v->q->path);
+	if (buf_ok(&v->body))
+		view_shell(&v->r->body, v->q, v->title, v->body.s,
+			   v->picture ? script : NULL);
 }
 
-static bool is_mark(const char *at, size_t len, const char *mark)
+void view_picture(struct view *v, const char *alt)
 {
-	return len == strlen(mark) && !memcmp(at, mark, len);
+	struct buf *b = &v->body;
+
+	v->picture = true;
+	buf_str(b, "<figure id=\"chart\" data-json=\"");
+	html_url(b, v->q, ".json");
+	buf_str(b, "\"><noscript><img src=\"");
+	html_url(b, v->q, ".svg");
+	html_element(b, "\" alt=\"", alt, "\"></noscript></figure>\n");
+}
+
+/* Copy the shell up to @mark and go on behind it. */
+static void shell_until(struct buf *out, const char **p, const char *end,
+			const char *mark)
+{
+	const char *at = memmem(*p, (size_t)(end - *p), mark, strlen(mark));
+
+	buf_add(out, *p, (size_t)(at - *p));
+	*p = at + strlen(mark);
 }
 
 void view_shell(struct buf *out, const struct request *q, const char *title,
 		const char *main, const char *script)
 {
 	const struct asset *shell = asset_find("shell.html");
-	const char *p = (const char *)shell->data, *end = p + shell->len, *at;
-	size_t len;
+	const char *p = (const char *)shell->data, *end = p + shell->len;
 
 	(void)q;	/* the shell is the same for everyone */
-	while ((at = memmem(p, (size_t)(end - p), "<!--", 4))) {
-		buf_add(out, p, (size_t)(at - p));
-		p = memmem(at, (size_t)(end - at), "-->", 3);
-		p = p ? p + 3 : end;
-		len = (size_t)(p - at);
-		if (is_mark(at, len, "<!--title-->"))
-			buf_html(out, title);
-		else if (is_mark(at, len, "<!--main-->"))
-			buf_str(out, main);
-		else if (is_mark(at, len, "<!--script-->") && script)
-			html_element(out, "<script type=\"module\" src=\"",
-				     script, "\"></script>");
-	}
+	shell_until(out, &p, end, "<!--title-->");
+	buf_html(out, title);
+	shell_until(out, &p, end, "<!--script-->");
+	if (script)
+		html_element(out, "<script type=\"module\" src=\"", script,
+			     "\"></script>");
+	shell_until(out, &p, end, "<!--main-->");
+	buf_str(out, main);
 	buf_add(out, p, (size_t)(end - p));
 }
 
-/* --- answering -------------------------------------------------------- */
+/* --- JSON and CSV ----------------------------------------------------- */
 
-void view_send(const struct view *v, const struct request *q,
-	       struct response *r)
+static void json_cell(struct view *v, const struct view_col *col, bool first,
+		      const char *raw)
 {
-	bool ok = built(v);
+	struct buf *b = &v->body;
 
-	if (!ok)
-		;
-	else if (q->form == FORM_TXT)
-		send_text(v, q, &r->body);
-	else if (q->form == FORM_JSON)
-		send_json(v, q, &r->body);
-	else if (q->form == FORM_CSV)
-		send_csv(v, &r->body);
+	if (first)
+		buf_str(b, v->nrows++ ? ",\n{" : "{");
 	else
-		send_html(v, q, &r->body);
-	if (ok && buf_ok(&r->body))
-		return;
-	response_error(q, r, 503, "out of memory");
-	r->retry_after_s = RETRY_S;
+		buf_char(b, ',');
+	buf_json(b, col->key);
+	buf_char(b, ':');
+	if (col->kind != VIEW_TEXT && raw)
+		buf_str(b, raw);
+	else
+		buf_json(b, raw);
 }
+
+/* The first table's columns are those of JSON and CSV. */
+static void data_cols(struct view *v)
+{
+	bool json = v->q->form == FORM_JSON;
+
+	for (size_t i = 0; i < v->ncols; i++) {
+		if (json) {
+			buf_str(&v->body, i ? ",{\"key\":" : "{\"key\":");
+			buf_json(&v->body, v->cols[i].key);
+			buf_char(&v->body, '}');
+		} else {
+			buf_str(&v->body, i ? "," : "");
+			buf_csv(&v->body, v->cols[i].key);
+		}
+	}
+	buf_str(&v->body, json ? "],\"rows\":[" : "\r\n");
+}
+
+static void json_end(struct view *v)
+{
+	buf_str(&v->body, v->data ? "],\"notes\":[" :
+		"],\"rows\":[],\"notes\":[");
+	buf_add(&v->body, v->notes.s, v->notes.len);
+	buf_str(&v->body, "]}\n");
+}
+
+/* --- telling it ------------------------------------------------------- */
+
+/* From one part of a section to a later one. */
+static void enter(struct view *v, enum view_part to)
+{
+	enum view_part from = v->part;
+
+	v->part = to;
+	if (from != to && v->q->form == FORM_TXT)
+		text_enter(v, from, to);
+	else if (from != to && v->q->form == FORM_HTML)
+		html_enter(v, from, to);
+}
+
+void view_begin(struct view *v, const struct request *q, struct response *r,
+		const char *title)
+{
+	*v = (struct view){ .q = q, .r = r, .title = title };
+	if (q->form == FORM_TXT) {
+		report_text(&v->body, title);
+	} else if (q->form == FORM_HTML) {
+		html_element(&v->body, "<h1>", title, "</h1>\n");
+	} else if (q->form == FORM_JSON) {
+		buf_str(&v->body, "{\"view\":");
+		buf_json(&v->body, q->path[1] ? q->path + 1 : "index");
+		buf_str(&v->body, ",\"title\":");
+		buf_json(&v->body, title);
+		buf_str(&v->body, ",\"columns\":[");
+	}
+}
+
+void view_end(struct view *v)
+{
+	enter(v, VIEW_END);
+	if (v->q->form == FORM_TXT)
+		text_end(v);
+	else if (v->q->form == FORM_HTML)
+		html_end(v);
+	else if (v->q->form == FORM_JSON)
+		json_end(v);
+	if (v->q->form != FORM_HTML)
+		buf_add(&v->r->body, v->body.s, v->body.len);
+	if (!buf_ok(&v->r->body) || !buf_ok(&v->body) || !buf_ok(&v->notes)) {
+		response_error(v->q, v->r, 503, "out of memory");
+		v->r->retry_after_s = RETRY_S;
+	}
+	buf_free(&v->body);
+	buf_free(&v->notes);
+	buf_free(&v->cells);
+}
+
+void view_section(struct view *v, const char *fmt, ...)
+{
+	va_list ap;
+
+	enter(v, VIEW_END);
+	v->part = VIEW_START;
+	v->cols = NULL;
+	va_start(ap, fmt);
+	vsnprintf(v->caption, sizeof(v->caption), fmt, ap);
+	va_end(ap);
+}
+
+void view_cols(struct view *v, const struct view_col *cols, size_t n)
+{
+	v->cols = cols;
+	v->ncols = n;
+	if (v->data || !(v->q->form & (FORM_JSON | FORM_CSV)))
+		return;
+	v->data = cols;
+	data_cols(v);
+}
+
+__attribute__((format(printf, 3, 0)))
+static void add_line(struct view *v, enum view_part part, const char *fmt,
+		     va_list ap)
+{
+	char *s;
+
+	if (vasprintf(&s, fmt, ap) < 0) {
+		v->body.failed = true;
+		return;
+	}
+	enter(v, part);
+	if (v->q->form == FORM_TXT) {
+		report_text(&v->body, s);
+	} else if (v->q->form == FORM_HTML) {
+		html_element(&v->body, part == VIEW_NOTE ? "<p>" : "", s,
+			     part == VIEW_NOTE ? "</p>\n" : "\n");
+	} else if (v->q->form == FORM_JSON) {
+		buf_str(&v->notes, v->notes.len ? "," : "");
+		buf_json(&v->notes, s);
+	}
+	free(s);
+}
+
+void view_head(struct view *v, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	add_line(v, VIEW_HEAD, fmt, ap);
+	va_end(ap);
+}
+
+void view_note(struct view *v, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	add_line(v, VIEW_NOTE, fmt, ap);
+	va_end(ap);
+}
+
+void view_cell(struct view *v, const char *text, const char *raw,
+	       const char *href)
+{
+	const struct view_col *col = &v->cols[v->at];
+	bool first = !v->at, last = v->at + 1 == v->ncols;
+	enum form form = v->q->form;
+
+	v->at = last ? 0 : v->at + 1;
+	text = text ? text : "-";
+	enter(v, VIEW_TABLE);
+	if (form == FORM_TXT) {
+		buf_add(&v->cells, text, strlen(text) + 1);
+		v->ncells++;
+	} else if (form == FORM_HTML && col->name) {
+		html_cell(&v->body, col, first, text, href);
+	} else if (form == FORM_JSON && v->cols == v->data) {
+		json_cell(v, col, first, raw);
+		buf_str(&v->body, last ? "}" : "");
+	} else if (form == FORM_CSV && v->cols == v->data) {
+		buf_csv(&v->body, raw ? raw : "");
+		buf_str(&v->body, last ? "\r\n" : ",");
+	}
+	if (form == FORM_HTML && last)
+		buf_str(&v->body, "</tr>\n");
+}
+
+void view_cell_text(struct view *v, const char *text)
+{
+	view_cell(v, text, text, NULL);
+}
+
+void view_cell_raw(struct view *v, const char *text, int64_t raw)
+{
+	char s[REPORT_VALUE];
+
+	snprintf(s, sizeof(s), "%lld", (long long)raw);
+	view_cell(v, text ? text : s, raw == RECORD_NULL ? NULL : s, NULL);
+}
+
+void view_cell_int(struct view *v, int64_t n)
+{
+	view_cell_raw(v, n == RECORD_NULL ? "-" : NULL, n);
+}
+
+void view_cell_date(struct view *v, const char *time)
+{
+	char day[sizeof("2026-11-30")];
+
+	snprintf(day, sizeof(day), "%.10s", time ? time : "-");
+	view_cell(v, day, time, NULL);
+}
+
+/* --- answering otherwise ---------------------------------------------- */
 
 bool view_refused(const struct request *q, struct response *r,
 		  enum store_answer a, const struct err *e)
@@ -637,29 +473,23 @@ bool view_failed(const struct request *q, struct response *r, int rc,
 	return view_refused(q, r, rc ? STORE_ERROR : STORE_SAME, e);
 }
 
-void view_name(struct view_names *l, const char *name)
+void view_name(struct buf *names, const char *name)
 {
-	if (l->last && !strcmp(l->last, name))
-		return;
-	l->last = name;
-	if (++l->n <= MAX_NAMES)
-		buf_printf(&l->text, "%s%s", l->n > 1 ? ", " : "", name);
-	else if (l->n == MAX_NAMES + 1)
-		buf_str(&l->text, ", ...");
+	buf_printf(names, "%s%s", names->len ? ", " : "", name);
 }
 
 void view_missing(const struct request *q, struct response *r,
-		  const char *field, const char *got, struct view_names *there)
+		  const char *field, const char *got, const struct buf *names)
 {
-	const char *names = there->text.len ? there->text.s : "nothing yet";
+	const char *all = names->len ? names->s : "nothing yet";
+	const char *more = names->len > NAMES ? "..." : "";
 
 	if (got)
 		response_error(q, r, 404, "%s: there is no \"%s\"; there is: "
-			       "%s", field, got, names);
+			       "%.*s%s", field, got, NAMES, all, more);
 	else
-		response_error(q, r, 400, "%s: missing; expected one of: %s",
-			       field, names);
-	buf_free(&there->text);
+		response_error(q, r, 400, "%s: missing; expected one of: "
+			       "%.*s%s", field, NAMES, all, more);
 }
 
 void view_draw(const struct plot *plot, const struct request *q,
@@ -686,11 +516,10 @@ const char *view_kernel(const struct store_kernel *k, char out[VIEW_KERNEL])
 const char *view_figure(const struct store_point *p, struct report_unit unit,
 			char out[REPORT_VALUE])
 {
-	char text[REPORT_VALUE - 1];
+	size_t len = strlen(report_number(p->value, unit, out));
 
-	snprintf(text, sizeof(text), "%s", report_number(p->value, unit, out));
 	if (p->status != RECORD_OK && p->value != RECORD_NULL)
-		snprintf(out, REPORT_VALUE, "%s!", text);
+		snprintf(out + len, REPORT_VALUE - len, "!");
 	return out;
 }
 
@@ -720,27 +549,91 @@ bool view_measured(const struct store_point *p)
 	return p->n || p->status != RECORD_OK || p->value != RECORD_NULL;
 }
 
-void view_cell_status(struct view *v, const struct store_point *p,
-		      const char *ok)
+const char *view_status(const struct store_point *p)
 {
-	const char *why = p->reason ? p->reason : record_status_name(p->status);
-	struct buf b = BUF_INIT;
+	static const char *const word[] = {
+		[RECORD_OK] = "ok", [RECORD_INVALID] = "not valid",
+		[RECORD_SKIP] = "skipped", [RECORD_FAILED] = "failed",
+		[RECORD_NOT_APPLICABLE] = "not applicable",
+	};
 
-	if (p->status != RECORD_OK)
-		buf_printf(&b, "%s: %s", p->status == RECORD_INVALID ?
-			   "not valid" : "not measured", why);
-	else
-		buf_str(&b, view_measured(p) ? ok : "not measured");
-	view_cell_text(v, b.s);
-	buf_free(&b);
+	return word[p->status];
 }
 
-void view_cell_date(struct view *v, const char *time)
+const char *view_why(const struct store_point *p)
 {
-	char day[sizeof("2026-11-30")];
+	return p->reason ? p->reason : "no reason given";
+}
 
-	snprintf(day, sizeof(day), "%.10s", time ? time : "-");
-	view_cell(v, day, time, NULL);
+static struct view_reason *find_reason(struct view_reasons *l,
+				       const struct store_point *p)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (p->status == l->v[i].p->status &&
+		    !strcmp(view_why(p), view_why(l->v[i].p)))
+			return &l->v[i];
+	return NULL;
+}
+
+void view_reason(struct view_reasons *l, const struct store_point *p)
+{
+	struct view_reason *x = find_reason(l, p);
+
+	if (p->status == RECORD_OK)
+		return;
+	if (x)
+		x->count++;
+	else if (l->n < VIEW_REASONS)
+		l->v[l->n++] = (struct view_reason){ p, 1, 0 };
+	else
+		l->more++;
+}
+
+void view_cell_why(struct view *v, const char *word,
+		   const struct store_point *p, struct view_reasons *l)
+{
+	struct view_reason *x = find_reason(l, p);
+	const char *why = view_why(p);
+	char text[64];
+	struct buf whole = BUF_INIT;
+
+	if (p->status == RECORD_OK) {
+		view_cell_text(v, word);
+		return;
+	}
+	buf_printf(&whole, "%s: %s", word, why);
+	if (x && (x->count > 1 || strlen(why) > SHORT)) {
+		x->number = x->number ? x->number : ++l->numbered;
+		snprintf(text, sizeof(text), "%s (%zu)", word, x->number);
+		view_cell(v, text, whole.s, NULL);
+	} else {
+		view_cell_text(v, whole.s);
+	}
+	buf_free(&whole);
+}
+
+void view_tell_reasons(struct view *v, const struct view_reasons *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (l->v[i].number)
+			view_note(v, "(%zu) %s: %s", l->v[i].number,
+				  view_status(l->v[i].p),
+				  view_why(l->v[i].p));
+}
+
+void view_null_last(struct store_charts *c)
+{
+	struct store_chart x;
+
+	for (size_t i = 0, n = c->n; n--;) {
+		if (strcmp(c->v[i].bench, "null") != 0) {
+			i++;
+			continue;
+		}
+		x = c->v[i];
+		memmove(&c->v[i], &c->v[i + 1], (c->n - 1 - i) * sizeof(x));
+		c->v[c->n - 1] = x;
+	}
 }
 
 void view_chart_url(struct buf *b, const struct store_chart *c)
@@ -751,20 +644,15 @@ void view_chart_url(struct buf *b, const struct store_chart *c)
 	buf_url(b, c->host);
 	buf_str(b, "&metric=");
 	buf_url(b, c->metric);
-	if (*c->params) {
-		buf_str(b, "&params=");
-		buf_url(b, c->params);
-	}
+	buf_str(b, *c->params ? "&params=" : "");
+	buf_url(b, c->params);
 }
 
 void view_compare_url(struct buf *b, const char *host,
 		      const struct store_kernel *before,
 		      const struct store_kernel *after)
 {
-	buf_str(b, "/compare?a=");
-	buf_url(b, before->key);
-	buf_str(b, "&b=");
-	buf_url(b, after->key);
-	buf_str(b, "&host=");
+	/* Keys and prefixes of them need no escape. */
+	buf_printf(b, "/compare?a=%s&b=%s&host=", before->key, after->key);
 	buf_url(b, host);
 }

@@ -22,38 +22,38 @@ const struct param_spec compare_params[] = {
 };
 
 static const struct view_col cols[] = {
-	{ "folio", "folio_bytes", false, true, false },
-	{ "before", "before", true, true, false },
-	{ "spread", "before_spread", true, true, false },
-	{ "n", "before_n", true, true, false },
-	{ "after", "after", true, true, false },
-	{ "spread", "after_spread", true, true, false },
-	{ "n", "after_n", true, true, false },
-	{ "change", "change_percent", true, true, false },
-	{ "verdict", "verdict", false, false, false },
-	{ NULL, "before_boots", true, true, true },
-	{ NULL, "before_status", false, false, true },
-	{ NULL, "before_reason", false, false, true },
-	{ NULL, "after_boots", true, true, true },
-	{ NULL, "after_status", false, false, true },
-	{ NULL, "after_reason", false, false, true },
-	{ NULL, "bench", false, false, true },
-	{ NULL, "metric", false, false, true },
-	{ NULL, "unit", false, false, true },
-	{ NULL, "better", false, false, true },
-	{ NULL, "quantum", true, true, true },
-	{ NULL, "ops", true, true, true },
-	{ NULL, "rev", true, true, true },
-	{ NULL, "params", false, false, true },
-	{ NULL, "epoch", false, false, true },
-	{ NULL, "before_kernel", false, false, true },
-	{ NULL, "after_kernel", false, false, true },
+	{ "folio", "folio_bytes", VIEW_SIZE },
+	{ "before", "before", VIEW_FIGURE },
+	{ "spread", "before_spread", VIEW_FIGURE },
+	{ "n", "before_n", VIEW_FIGURE },
+	{ "after", "after", VIEW_FIGURE },
+	{ "spread", "after_spread", VIEW_FIGURE },
+	{ "n", "after_n", VIEW_FIGURE },
+	{ "change", "change_percent", VIEW_FIGURE },
+	{ "verdict", "verdict", VIEW_TEXT },
+	{ NULL, "before_boots", VIEW_FIGURE },
+	{ NULL, "before_status", VIEW_TEXT },
+	{ NULL, "before_reason", VIEW_TEXT },
+	{ NULL, "after_boots", VIEW_FIGURE },
+	{ NULL, "after_status", VIEW_TEXT },
+	{ NULL, "after_reason", VIEW_TEXT },
+	{ NULL, "bench", VIEW_TEXT },
+	{ NULL, "metric", VIEW_TEXT },
+	{ NULL, "unit", VIEW_TEXT },
+	{ NULL, "better", VIEW_TEXT },
+	{ NULL, "quantum", VIEW_FIGURE },
+	{ NULL, "ops", VIEW_FIGURE },
+	{ NULL, "rev", VIEW_FIGURE },
+	{ NULL, "params", VIEW_TEXT },
+	{ NULL, "epoch", VIEW_TEXT },
+	{ NULL, "before_kernel", VIEW_TEXT },
+	{ NULL, "after_kernel", VIEW_TEXT },
 };
 
-struct page {
+struct compare {
 	const struct request *q;
 	struct response *r;
-	char *host;
+	char host[VIEW_HOST];
 	char a[65], b[65];		/* as asked, or the newest two */
 	struct store_pairs t;
 	char title[2 * RECORD_MAX_NAME + 64];
@@ -61,27 +61,8 @@ struct page {
 
 /* --- what was asked --------------------------------------------------- */
 
-static int choose_host(struct page *p)
-{
-	const char *asked = param_text(p->q->params, "host");
-	struct store_hosts hosts = { 0 };
-	struct err e = { "" };
-
-	if (asked) {
-		p->host = strdup(asked);
-	} else if (!view_failed(p->q, p->r, store_hosts(p->q->site->store,
-							&hosts, &e), &e)) {
-		if (hosts.n == 1)
-			p->host = strdup(hosts.v[0].label);
-		else
-			view_refuse_host(p->q, p->r, NULL);
-	}
-	store_hosts_free(&hosts);
-	return p->host ? 0 : -1;
-}
-
 /* Two on this host, or say what is missing. */
-static int choose_kernels(struct page *p)
+static int choose_kernels(struct compare *p)
 {
 	const char *a = param_text(p->q->params, "a");
 	const char *b = param_text(p->q->params, "b");
@@ -90,47 +71,52 @@ static int choose_kernels(struct page *p)
 	int ret = -1;
 
 	if (view_failed(p->q, p->r, store_kernels(p->q->site->store, p->host, 2,
-						  &newest, &e), &e))
-		goto out;
-	if (!newest.n) {
+						  &newest, &e), &e)) {
+		;
+	} else if (!newest.n) {
 		view_refuse_host(p->q, p->r, p->host);
-		goto out;
-	}
-	if (!a && newest.n < 2) {
+	} else if (!a && newest.n < 2) {
 		response_error(p->q, p->r, 404, "a: %s has one kernel only: %s",
 			       p->host, newest.v[0].key);
-		goto out;
+	} else {
+		b = b ? b : newest.v[newest.n - 1].key;
+		/* "b" alone may be the one that "a" would be. */
+		if (!a)
+			a = newest.v[!strncmp(b, newest.v[0].key,
+					      strlen(b))].key;
+		snprintf(p->a, sizeof(p->a), "%s", a);
+		snprintf(p->b, sizeof(p->b), "%s", b);
+		ret = 0;
 	}
-	snprintf(p->a, sizeof(p->a), "%s", a ? a : newest.v[0].key);
-	snprintf(p->b, sizeof(p->b), "%s", b ? b : newest.v[newest.n - 1].key);
-	/* "b" alone may be the one that "a" would be. */
-	if (!a && b && !strncmp(b, p->a, strlen(b)))
-		snprintf(p->a, sizeof(p->a), "%s", newest.v[1].key);
-	ret = 0;
-out:
 	store_kernels_free(&newest);
 	return ret;
 }
 
-static int load(struct page *p)
+static int load(struct compare *p)
 {
-	enum store_answer answer;
+	const struct params *in = p->q->params;
 	char a[VIEW_KERNEL], b[VIEW_KERNEL];
+	enum store_answer answer;
 	struct err e = { "" };
 
-	if (choose_host(p) || choose_kernels(p))
+	if (!view_host(p->q, param_text(in, "host"), p->host)) {
+		view_refuse_host(p->q, p->r, NULL);
+		return -1;
+	}
+	if (choose_kernels(p))
 		return -1;
 	answer = store_compare(p->q->site->store, p->host, p->a, p->b,
-			       param_text(p->q->params, "bench"), &p->t, &e);
-	if (answer == STORE_MISSING)
+			       param_text(in, "bench"), &p->t, &e);
+	if (answer == STORE_MISSING) {
 		response_error(p->q, p->r, 404, "%s; /kernels?host=%s lists "
 			       "what there is", e.msg, p->host);
-	else if (!view_refused(p->q, p->r, answer, &e)) {
-		snprintf(p->title, sizeof(p->title), "%s: %s, then %s", p->host,
-			 view_kernel(&p->t.a, a), view_kernel(&p->t.b, b));
-		return 0;
+		return -1;
 	}
-	return -1;
+	if (view_refused(p->q, p->r, answer, &e))
+		return -1;
+	snprintf(p->title, sizeof(p->title), "%s: %s, then %s", p->host,
+		 view_kernel(&p->t.a, a), view_kernel(&p->t.b, b));
+	return 0;
 }
 
 static bool is_same(const char *a, const char *b)
@@ -150,6 +136,13 @@ static bool is_same_kernel(const struct store_kernel *a,
 	       is_same(a->compiler, b->compiler);
 }
 
+static const char *label(const struct store_pair *x, char out[SIZE_TEXT])
+{
+	return size_label((uint64_t)x->folio_bytes,
+			  (uint64_t)x->base_page_bytes,
+			  (uint64_t)x->pmd_bytes, out);
+}
+
 /* Both sides can be held against each other. */
 static bool has_change(const struct store_pair *p)
 {
@@ -165,21 +158,13 @@ static double change(const struct store_pair *p)
 
 /* --- tables ----------------------------------------------------------- */
 
-static void raw_cell(struct view *v, const char *text, int64_t raw)
-{
-	char s[REPORT_VALUE];
-
-	snprintf(s, sizeof(s), "%lld", (long long)raw);
-	view_cell(v, text, raw == RECORD_NULL ? NULL : s, NULL);
-}
-
 static void side_cells(struct view *v, const struct store_point *pt,
 		       struct report_unit unit)
 {
 	char text[REPORT_VALUE];
 
-	raw_cell(v, view_figure(pt, unit, text), pt->value);
-	raw_cell(v, view_spread(pt, text), pt->spread);
+	view_cell_raw(v, view_figure(pt, unit, text), pt->value);
+	view_cell_raw(v, view_spread(pt, text), pt->spread);
 	view_cell_int(v, pt->n);
 }
 
@@ -196,28 +181,43 @@ static void change_cell(struct view *v, const struct store_pair *x)
 	char text[REPORT_VALUE], raw[REPORT_VALUE];
 
 	if (!has_change(x)) {
-		view_cell(v, NULL, NULL, NULL);
+		view_cell_text(v, NULL);
 		return;
 	}
 	snprintf(raw, sizeof(raw), "%.4f", 100 * change(x));
 	view_cell(v, report_percent(x->a.value, x->b.value, text), raw, NULL);
 }
 
-static void row(struct view *v, const struct page *p,
-		const struct store_pair *x, struct report_unit unit)
+/* The side that stands in the way of a verdict. */
+static const struct store_point *worse(const struct store_pair *x)
 {
 	bool bad = x->a.status != RECORD_OK || !view_measured(&x->a);
+
+	return bad ? &x->a : &x->b;
+}
+
+static const char *verdict(const struct compare *p,
+			   const struct store_point *pt)
+{
+	if (pt->status == RECORD_INVALID)
+		return "not valid";
+	if (pt->status != RECORD_OK || !view_measured(pt))
+		return "not measured";
+	return is_same_kernel(&p->t.a, &p->t.b) ? "same kernel" :
+	       "not judged yet";
+}
+
+static void row(struct view *v, const struct compare *p,
+		const struct store_pair *x, struct report_unit unit,
+		struct view_reasons *why)
+{
 	char text[SIZE_TEXT];
 
-	raw_cell(v, size_label((uint64_t)x->folio_bytes,
-			       (uint64_t)x->base_page_bytes,
-			       (uint64_t)x->pmd_bytes, text), x->folio_bytes);
+	view_cell_raw(v, label(x, text), x->folio_bytes);
 	side_cells(v, &x->a, unit);
 	side_cells(v, &x->b, unit);
 	change_cell(v, x);
-	view_cell_status(v, bad ? &x->a : &x->b,
-			 is_same_kernel(&p->t.a, &p->t.b) ? "same kernel" :
-			 "not judged yet");
+	view_cell_why(v, verdict(p, worse(x)), worse(x), why);
 	side_facts(v, &x->a);
 	side_facts(v, &x->b);
 	view_cell_text(v, x->bench);
@@ -241,7 +241,7 @@ static bool is_one_table(const struct store_pair *a, const struct store_pair *b)
 }
 
 /* The well-known command that measures the same stands with the trend. */
-static void same_as(struct view *v, const struct page *p,
+static void same_as(struct view *v, const struct compare *p,
 		    const struct store_pair *x)
 {
 	struct store_trend_query query = {
@@ -256,19 +256,29 @@ static void same_as(struct view *v, const struct page *p,
 	store_trend_free(&t);
 }
 
-/* The table that begins at @from. Returns where the next one does. */
-static size_t table(struct view *v, const struct page *p, size_t from)
+static size_t table_end(const struct compare *p, size_t from)
+{
+	size_t to = from + 1;
+
+	while (to < p->t.n && is_one_table(&p->t.v[from], &p->t.v[to]))
+		to++;
+	return to;
+}
+
+static void table(struct view *v, const struct compare *p, size_t from,
+		  size_t to)
 {
 	const struct store_pair *x = &p->t.v[from];
+	struct view_reasons why = { .n = 0 };
 	struct report_unit unit;
 	int64_t largest = 0;
-	size_t to;
 
-	for (to = from; to < p->t.n && is_one_table(x, &p->t.v[to]); to++) {
-		if (p->t.v[to].a.value > largest)
-			largest = p->t.v[to].a.value;
-		if (p->t.v[to].b.value > largest)
-			largest = p->t.v[to].b.value;
+	for (size_t i = from; i < to; i++) {
+		if (p->t.v[i].a.value > largest)
+			largest = p->t.v[i].a.value;
+		if (p->t.v[i].b.value > largest)
+			largest = p->t.v[i].b.value;
+		view_reason(&why, worse(&p->t.v[i]));
 	}
 	unit = report_unit(largest, x->unit);
 	view_section(v, "%s %s in %s, %s is better", x->bench, x->metric,
@@ -278,8 +288,19 @@ static size_t table(struct view *v, const struct page *p, size_t from)
 	view_head(v, "machine %s", x->epoch);
 	same_as(v, p, x);
 	for (; from < to; from++)
-		row(v, p, &p->t.v[from], unit);
-	return to;
+		row(v, p, &p->t.v[from], unit, &why);
+	view_tell_reasons(v, &why);
+}
+
+/* The null benchmark measures nothing: it comes last. */
+static void tables(struct view *v, const struct compare *p)
+{
+	for (int null = 0; null < 2; null++)
+		for (size_t i = 0, to; i < p->t.n; i = to) {
+			to = table_end(p, i);
+			if (null == !strcmp(p->t.v[i].bench, "null"))
+				table(v, p, i, to);
+		}
 }
 
 static void kernel_line(struct view *v, const char *side,
@@ -299,49 +320,43 @@ static void differ(struct view *v, const char *what, const char *a,
 			  a ? a : "not known", b ? b : "not known");
 }
 
-static void add_form(struct view *v, const struct page *p)
+static void add_form(struct view *v, const struct compare *p)
 {
-	struct buf b = BUF_INIT;
 	const struct { const char *name, *text, *value; } field[] = {
 		{ "host", "Host", p->host }, { "a", "Before", p->a },
 		{ "b", "After", p->b },
 	};
 
-	buf_str(&b, "<form method=\"get\" action=\"/compare\">\n");
+	buf_str(&v->body, "<form method=\"get\" action=\"/compare\">\n");
 	for (size_t i = 0; i < sizeof(field) / sizeof(*field); i++) {
-		buf_printf(&b, "<label>%s <input name=\"%s\" value=\"",
+		buf_printf(&v->body, "<label>%s <input name=\"%s\" value=\"",
 			   field[i].text, field[i].name);
-		buf_html(&b, field[i].value);
-		buf_str(&b, "\"></label>\n");
+		buf_html(&v->body, field[i].value);
+		buf_str(&v->body, "\"></label>\n");
 	}
-	buf_str(&b, "<button>Compare</button>\n</form>\n");
-	view_html(v, b.s);
-	view_picture(v, "/compare", "change in percent, each cell with its "
-		     "spread; the tables below hold the figures");
-	buf_free(&b);
+	buf_str(&v->body, "<button>Compare</button>\n</form>\n");
+	view_picture(v, "change in percent, each cell with its spread; the "
+		     "tables below hold the figures");
 }
 
-static void send_table(const struct page *p)
+static void send_table(const struct compare *p)
 {
 	const struct store_kernel *a = &p->t.a, *b = &p->t.b;
-	struct view *v = view_new(p->title);
+	struct view v;
 
-	kernel_line(v, "before", a);
-	kernel_line(v, "after ", b);
-	if (is_same_kernel(a, b))
-		view_head(v, "The same kernel: there is nothing to judge.");
-	differ(v, "compiler", a->compiler, b->compiler);
-	differ(v, "config", a->config_sha256, b->config_sha256);
+	view_begin(&v, p->q, p->r, p->title);
 	if (p->q->form == FORM_HTML)
-		add_form(v, p);
-	for (size_t i = 0; i < p->t.n;)
-		i = table(v, p, i);
-	if (!p->t.n)
-		view_note(v, "Neither has a figure here.");
-	view_note(v, "change = (after - before) / before; spread = 1.4826 MAD "
+		add_form(&v, p);
+	kernel_line(&v, "before", a);
+	kernel_line(&v, "after ", b);
+	if (is_same_kernel(a, b))
+		view_head(&v, "The same kernel: there is nothing to judge.");
+	differ(&v, "compiler", a->compiler, b->compiler);
+	differ(&v, "config", a->config_sha256, b->config_sha256);
+	tables(&v, p);
+	view_note(&v, "change = (after - before) / before; spread = 1.4826 MAD "
 		  "of n launches in percent of the value; ! not valid.");
-	view_send(v, p->q, p->r);
-	view_free(v);
+	view_end(&v);
 }
 
 /* --- pictures --------------------------------------------------------- */
@@ -357,60 +372,48 @@ static void draw_pair(const struct store_pair *x, int64_t *value,
 	*spread = llround(1e4 * (1 + change(x)) * hypot(a, b));
 }
 
-static void draw(const struct page *p, int64_t *value, int64_t *spread,
-		 const char **x, char (*name)[96])
+static void send_picture(const struct compare *p)
 {
+	int64_t *value = calloc(p->t.n + 1, sizeof(*value));
+	int64_t *spread = calloc(p->t.n + 1, sizeof(*spread));
+	const char **x = calloc(p->t.n + 1, sizeof(*x));
+	char (*name)[96] = calloc(p->t.n + 1, sizeof(*name));
 	struct plot_series series = { "change", value, spread, NULL };
 	struct plot plot = {
 		.kind = PLOT_COMPARE, .title = p->title, .unit = "%", .x = x,
 		.desc = "change in percent, each cell with its spread",
 		.nseries = 1, .series = &series,
 	};
+	bool memory = value && spread && x && name;
 	char size[SIZE_TEXT];
 
-	for (size_t i = 0; i < p->t.n; i++) {
+	for (size_t i = 0; memory && i < p->t.n; i++) {
 		const struct store_pair *pair = &p->t.v[i];
 
 		if (!has_change(pair))
 			continue;
 		snprintf(name[plot.n], sizeof(*name), "%.40s %.30s %s",
-			 pair->bench, pair->metric,
-			 size_label((uint64_t)pair->folio_bytes,
-				    (uint64_t)pair->base_page_bytes,
-				    (uint64_t)pair->pmd_bytes, size));
+			 pair->bench, pair->metric, label(pair, size));
 		x[plot.n] = name[plot.n];
 		draw_pair(pair, &value[plot.n], &spread[plot.n]);
 		plot.n++;
 	}
-	if (plot.n)
+	if (!memory)
+		response_error(p->q, p->r, 503, "out of memory");
+	else if (plot.n)
 		view_draw(&plot, p->q, p->r);
 	else
 		response_error(p->q, p->r, 404, "there is nothing to draw: no "
 			       "figure is valid on both sides");
-}
-
-static void send_picture(const struct page *p)
-{
-	int64_t *value = calloc(p->t.n + 1, sizeof(*value));
-	int64_t *spread = calloc(p->t.n + 1, sizeof(*spread));
-	const char **x = calloc(p->t.n + 1, sizeof(*x));
-	char (*name)[96] = calloc(p->t.n + 1, sizeof(*name));
-
-	if (value && spread && x && name)
-		draw(p, value, spread, x, name);
-	else
-		response_error(p->q, p->r, 503, "out of memory");
 	free(value);
 	free(spread);
 	free(x);
 	free(name);
 }
 
-handler_fn route_compare;
-
 void route_compare(const struct request *q, struct response *r)
 {
-	struct page p = { .q = q, .r = r };
+	struct compare p = { .q = q, .r = r };
 
 	if (load(&p))
 		;
@@ -418,6 +421,5 @@ void route_compare(const struct request *q, struct response *r)
 		send_picture(&p);
 	else
 		send_table(&p);
-	free(p.host);
 	store_pairs_free(&p.t);
 }

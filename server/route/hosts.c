@@ -6,34 +6,22 @@
 #include "../view.h"
 
 static const struct view_col cols[] = {
-	{ "host", "host", false, false, false },
-	{ "cpus", "cpus", true, true, false },
-	{ "ram", "ram_bytes", true, true, false },
-	{ "runs", "runs", true, true, false },
-	{ "kernels", "kernels", true, true, false },
-	{ "last posted", "last_posted", false, false, false },
-	{ "machine", "cpu", false, false, false },
-	{ NULL, "arch", false, false, true },
-	{ NULL, "hypervisor", false, false, true },
-	{ NULL, "epoch", false, false, true },
-	{ NULL, "epochs", false, true, true },
-	{ NULL, "base_page_bytes", false, true, true },
-	{ NULL, "pmd_bytes", false, true, true },
-	{ NULL, "first_posted", false, false, true },
-	{ NULL, "last_kernel", false, false, true },
+	{ "host", "host", VIEW_TEXT },
+	{ "cpus", "cpus", VIEW_FIGURE },
+	{ "ram", "ram_bytes", VIEW_FIGURE },
+	{ "runs", "runs", VIEW_FIGURE },
+	{ "kernels", "kernels", VIEW_FIGURE },
+	{ "last posted", "last_posted", VIEW_TEXT },
+	{ "machine", "cpu", VIEW_TEXT },
+	{ NULL, "arch", VIEW_TEXT },
+	{ NULL, "hypervisor", VIEW_TEXT },
+	{ NULL, "epoch", VIEW_TEXT },
+	{ NULL, "epochs", VIEW_FIGURE },
+	{ NULL, "base_page_bytes", VIEW_FIGURE },
+	{ NULL, "pmd_bytes", VIEW_FIGURE },
+	{ NULL, "first_posted", VIEW_TEXT },
+	{ NULL, "last_kernel", VIEW_TEXT },
 };
-
-static void size_cell(struct view *v, int64_t bytes)
-{
-	char raw[SIZE_TEXT], text[SIZE_TEXT];
-
-	if (bytes == RECORD_NULL) {
-		view_cell(v, NULL, NULL, NULL);
-		return;
-	}
-	snprintf(raw, sizeof(raw), "%lld", (long long)bytes);
-	view_cell(v, size_text((uint64_t)bytes, text), raw, NULL);
-}
 
 static void machine_cell(struct view *v, const struct store_host *h)
 {
@@ -51,13 +39,16 @@ static void machine_cell(struct view *v, const struct store_host *h)
 
 static void row(struct view *v, const struct store_host *h)
 {
+	char ram[SIZE_TEXT] = "-";
 	struct buf href = BUF_INIT;
 
 	buf_str(&href, "/kernels?host=");
 	buf_url(&href, h->label);
+	if (h->ram_bytes != RECORD_NULL)
+		size_text((uint64_t)h->ram_bytes, ram);
 	view_cell(v, h->label, h->label, href.s);
 	view_cell_int(v, h->cpus);
-	size_cell(v, h->ram_bytes);
+	view_cell_raw(v, ram, h->ram_bytes);
 	view_cell_int(v, h->runs);
 	view_cell_int(v, h->kernels);
 	view_cell_date(v, h->last_posted);
@@ -73,39 +64,50 @@ static void row(struct view *v, const struct store_host *h)
 	buf_free(&href);
 }
 
+const char *view_host(const struct request *q, const char *asked,
+		      char out[VIEW_HOST])
+{
+	struct store_hosts hosts = { 0 };
+
+	if (!asked && !store_hosts(q->site->store, &hosts, NULL) &&
+	    hosts.n == 1)
+		asked = hosts.v[0].label;
+	if (asked)
+		snprintf(out, VIEW_HOST, "%s", asked);
+	store_hosts_free(&hosts);
+	return asked ? out : NULL;
+}
+
 void view_refuse_host(const struct request *q, struct response *r,
 		      const char *host)
 {
 	struct store_hosts hosts = { 0 };
-	struct view_names there = { 0 };
+	struct buf names = BUF_INIT;
 	struct err e = { "" };
 
 	if (view_failed(q, r, store_hosts(q->site->store, &hosts, &e), &e))
-		goto out;
+		return;
 	for (size_t i = 0; i < hosts.n; i++)
-		view_name(&there, hosts.v[i].label);
-	view_missing(q, r, "host", host, &there);
-out:
+		view_name(&names, hosts.v[i].label);
+	view_missing(q, r, "host", host, &names);
+	buf_free(&names);
 	store_hosts_free(&hosts);
 }
-
-handler_fn route_hosts;
 
 void route_hosts(const struct request *q, struct response *r)
 {
 	struct store_hosts hosts = { 0 };
-	struct view *v = view_new("Hosts");
 	struct err e = { "" };
+	struct view v;
 
 	if (view_failed(q, r, store_hosts(q->site->store, &hosts, &e), &e))
-		goto out;
-	view_cols(v, cols, sizeof(cols) / sizeof(*cols));
+		return;
+	view_begin(&v, q, r, "Hosts");
+	view_cols(&v, cols, sizeof(cols) / sizeof(*cols));
 	for (size_t i = 0; i < hosts.n; i++)
-		row(v, &hosts.v[i]);
+		row(&v, &hosts.v[i]);
 	if (!hosts.n)
-		view_note(v, "No host has posted yet.");
-	view_send(v, q, r);
-out:
-	view_free(v);
+		view_note(&v, "No host has posted yet.");
+	view_end(&v);
 	store_hosts_free(&hosts);
 }

@@ -5,14 +5,14 @@
 #define KERNELS	10	/* newest ones shown */
 
 static const struct view_col cols[] = {
-	{ "benchmark", "bench", false, false, false },
-	{ "metric", "metric", false, false, false },
-	{ "sizes", "sizes", true, true, false },
-	{ "kernels", "kernels", true, true, false },
-	{ "last posted", "last_posted", false, false, false },
-	{ "host", "host", false, false, false },
-	{ NULL, "unit", false, false, true },
-	{ NULL, "params", false, false, true },
+	{ "benchmark", "bench", VIEW_TEXT },
+	{ "metric", "metric", VIEW_TEXT },
+	{ "sizes", "sizes", VIEW_FIGURE },
+	{ "valid", "kernels_valid", VIEW_FIGURE },
+	{ "last posted", "last_posted", VIEW_TEXT },
+	{ "host", "host", VIEW_TEXT },
+	{ NULL, "unit", VIEW_TEXT },
+	{ NULL, "params", VIEW_TEXT },
 };
 
 static void row(struct view *v, const struct store_chart *c)
@@ -31,6 +31,17 @@ static void row(struct view *v, const struct store_chart *c)
 	buf_free(&href);
 }
 
+static void charts_table(struct view *v, struct store_charts *charts)
+{
+	view_section(v, "Charts");
+	view_cols(v, cols, sizeof(cols) / sizeof(*cols));
+	view_null_last(charts);
+	for (size_t i = 0; i < charts->n; i++)
+		row(v, &charts->v[i]);
+	view_note(v, charts->n ? "valid: kernels with a valid figure." :
+		  "Nothing has been posted yet.");
+}
+
 static void how_to_post(struct view *v, const char *url)
 {
 	view_section(v, "Post figures");
@@ -42,34 +53,28 @@ static void how_to_post(struct view *v, const char *url)
 		  "--tokens FILE --scope runs.");
 }
 
-handler_fn route_index;
-
 void route_index(const struct request *q, struct response *r)
 {
 	struct store *s = q->site->store;
 	struct store_charts charts = { 0 };
 	struct store_kernels kernels = { 0 };
-	struct view *v = view_new("mmtrend");
+	char host[VIEW_HOST];
 	struct err e = { "" };
+	struct view v;
 
 	if (view_failed(q, r, store_charts(s, NULL, &charts, &e) ||
 			store_kernels(s, NULL, KERNELS, &kernels, &e), &e))
 		goto out;
-	view_note(v, "How fast Linux memory management is, per kernel commit "
+	view_begin(&v, q, r, "mmtrend");
+	view_note(&v, "How fast Linux memory management is, per kernel commit "
 		  "and folio size. Hosts that run patched kernels measure "
 		  "themselves and post here.");
-	view_section(v, "Charts");
-	view_cols(v, cols, sizeof(cols) / sizeof(*cols));
-	for (size_t i = 0; i < charts.n; i++)
-		row(v, &charts.v[i]);
-	if (!charts.n)
-		view_note(v, "Nothing has been posted yet.");
-	view_section(v, "Newest kernels");
-	view_kernels(v, &kernels, NULL);
-	how_to_post(v, q->site->public_url);
-	view_send(v, q, r);
+	charts_table(&v, &charts);
+	view_section(&v, "Newest kernels");
+	view_kernels(&v, &kernels, view_host(q, NULL, host));
+	how_to_post(&v, q->site->public_url);
+	view_end(&v);
 out:
-	view_free(v);
 	store_kernels_free(&kernels);
 	store_charts_free(&charts);
 }

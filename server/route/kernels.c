@@ -14,48 +14,39 @@ const struct param_spec kernels_params[] = {
 };
 
 static const struct view_col cols[] = {
-	{ "kernel", "kernel", false, false, false },
-	{ "posted", "first_posted", false, false, false },
-	{ "runs", "runs", true, true, false },
-	{ "hosts", "hosts", true, true, false },
-	{ "commit", "commit", false, false, false },
-	{ "release", "release", false, false, false },
-	{ NULL, "version", false, false, true },
-	{ NULL, "commit_proven", false, true, true },
-	{ NULL, "tree", false, false, true },
-	{ NULL, "build_id", false, false, true },
-	{ NULL, "config_sha256", false, false, true },
-	{ NULL, "compiler", false, false, true },
+	{ "kernel", "kernel", VIEW_TEXT },
+	{ "posted", "first_posted", VIEW_TEXT },
+	{ "runs", "runs", VIEW_FIGURE },
+	{ "hosts", "hosts", VIEW_FIGURE },
+	{ "commit", "commit", VIEW_TEXT },
+	{ "release", "release", VIEW_TEXT },
+	{ NULL, "version", VIEW_TEXT },
+	{ NULL, "commit_proven", VIEW_FIGURE },
+	{ NULL, "tree", VIEW_TEXT },
+	{ NULL, "build_id", VIEW_TEXT },
+	{ NULL, "config_sha256", VIEW_TEXT },
+	{ NULL, "compiler", VIEW_TEXT },
 };
 
-static void commit_cell(struct view *v, const struct store_kernel *k)
+/* The kernel's name leads to what it changed: @before is NULL or the one
+ * before it on @host. */
+static void row(struct view *v, const struct store_kernel *k,
+		const struct store_kernel *before, const char *host)
 {
-	char text[32];
-
-	if (!k->commit) {
-		view_cell(v, "not known", NULL, NULL);
-		return;
-	}
-	snprintf(text, sizeof(text), "%.12s%s", k->commit,
-		 k->commit_proven == 1 ? "" : "?");
-	view_cell(v, text, k->commit, NULL);
-}
-
-static void row(struct view *v, const struct store_kernels *kernels, size_t i,
-		const char *host)
-{
-	const struct store_kernel *k = &kernels->v[i];
 	struct buf href = BUF_INIT;
-	char key[VIEW_KERNEL];
+	char key[VIEW_KERNEL], commit[32] = "not known";
 
 	snprintf(key, sizeof(key), "%.12s", k->key);
-	if (i && host)
-		view_compare_url(&href, host, &kernels->v[i - 1], k);
+	if (k->commit)
+		snprintf(commit, sizeof(commit), "%.12s%s", k->commit,
+			 k->commit_proven == 1 ? "" : "?");
+	if (before)
+		view_compare_url(&href, host, before, k);
 	view_cell(v, key, k->key, href.s);
 	view_cell_date(v, k->first_posted);
 	view_cell_int(v, k->runs);
 	view_cell_int(v, k->hosts);
-	commit_cell(v, k);
+	view_cell(v, commit, k->commit, NULL);
 	view_cell_text(v, k->release);
 	view_cell_text(v, k->version);
 	view_cell_int(v, k->commit_proven);
@@ -69,9 +60,11 @@ static void row(struct view *v, const struct store_kernels *kernels, size_t i,
 void view_kernels(struct view *v, const struct store_kernels *kernels,
 		  const char *host)
 {
+	const struct store_kernel *k = kernels->v;
+
 	view_cols(v, cols, sizeof(cols) / sizeof(*cols));
 	for (size_t i = kernels->n; i--;)
-		row(v, kernels, i, host);
+		row(v, &k[i], i && host ? &k[i - 1] : NULL, host);
 	if (kernels->n)
 		view_note(v, "Newest first: %s. ?: commit not proven.",
 			  history_order_text());
@@ -79,33 +72,28 @@ void view_kernels(struct view *v, const struct store_kernels *kernels,
 		view_note(v, "No kernel has been measured yet.");
 }
 
-handler_fn route_kernels;
-
 void route_kernels(const struct request *q, struct response *r)
 {
-	const char *host = param_text(q->params, "host");
+	char name[VIEW_HOST], title[32 + VIEW_HOST] = "Kernels";
+	const char *host = view_host(q, param_text(q->params, "host"), name);
+	size_t last = (size_t)param_int(q->params, "last");
 	struct store_kernels kernels = { 0 };
 	struct err e = { "" };
-	struct view *v = NULL;
-	struct buf title = BUF_INIT;
-	size_t last = (size_t)param_int(q->params, "last");
+	struct view v;
 
 	if (view_failed(q, r, store_kernels(q->site->store, host, last,
 					    &kernels, &e), &e))
-		goto out;
+		return;
 	if (host && !kernels.n) {
 		view_refuse_host(q, r, host);
-		goto out;
+		return;
 	}
-	buf_printf(&title, "Kernels%s%s", host ? " measured on " : "",
-		   host ? host : "");
-	v = view_new(title.s);
-	view_kernels(v, &kernels, host);
+	if (host)
+		snprintf(title, sizeof(title), "Kernels measured on %s", host);
+	view_begin(&v, q, r, title);
+	view_kernels(&v, &kernels, host);
 	if (kernels.n == last)
-		view_note(v, "Older ones: ask with a larger last=.");
-	view_send(v, q, r);
-out:
-	buf_free(&title);
-	view_free(v);
+		view_note(&v, "Older ones: ask with a larger last=.");
+	view_end(&v);
 	store_kernels_free(&kernels);
 }

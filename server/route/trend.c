@@ -9,12 +9,11 @@
 #include "../plot.h"
 #include "../view.h"
 
-#define MAX_ROWS	40	/* kernels in the text and HTML tables */
-#define MAX_WHY		20	/* reasons told below them */
+#define MAX_ROWS	40	/* kernels in a table of text or HTML */
 
 const struct param_spec trend_params[] = {
 	{ .name = "host", .kind = PARAM_TEXT, .min = 1, .max = RECORD_MAX_NAME,
-	  .help = "the host's label, as /hosts lists it" },
+	  .help = "the host's label, as /hosts lists it; the only one" },
 	{ .name = "bench", .kind = PARAM_TEXT, .min = 1,
 	  .max = 2 * RECORD_MAX_NAME + 1,
 	  .help = "a benchmark, or BENCHMARK/METRIC" },
@@ -31,112 +30,109 @@ const struct param_spec trend_params[] = {
 	{ 0 }
 };
 
-struct page {
-	const struct request *q;
-	struct response *r;
-	const char *host, *bench, *metric, *size; /* as asked; NULL: not */
-	char split[2 * RECORD_MAX_NAME + 2];	/* BENCHMARK/METRIC */
-	struct store_trend t;
-	size_t *pick, npick;		/* the series that are wanted */
-	struct report_unit unit;	/* of all figures shown */
-	char title[4 * RECORD_MAX_NAME];
-	struct view_col *cols;		/* of all tables */
-	char (*label)[SIZE_TEXT];	/* of each pick */
+struct shown {			/* a series that is wanted */
+	const struct store_series *s;
+	const struct store_point *at;	/* one a kernel */
+	char label[SIZE_TEXT];		/* "base 4k" */
+	char head[SIZE_TEXT];		/* "base": of a narrow column */
 };
 
-static const struct store_series *series_of(const struct page *p, size_t i)
+struct trend {
+	const struct request *q;
+	struct response *r;
+	char host[VIEW_HOST];
+	char split[2 * RECORD_MAX_NAME + 2];
+	const char *bench, *metric, *size;	/* as asked; NULL: not */
+	bool log;
+	struct store_trend t;
+	struct shown *v; size_t n;
+	struct view_col *cols;		/* of all tables of figures */
+	struct report_unit unit;	/* of all figures shown */
+	char title[4 * RECORD_MAX_NAME], desc[6 * RECORD_MAX_NAME];
+};
+
+static const char *better(const struct trend *p)
 {
-	return &p->t.series[p->pick[i]];
+	return p->t.better == RECORD_LOWER ? "lower" : "higher";
 }
 
-static const struct store_point *point(const struct page *p, size_t i, size_t k)
-{
-	return &p->t.points[p->pick[i] * p->t.nkernels + k];
-}
-
-static bool any_run(const struct page *p, size_t from, size_t to, size_t k)
+/* Whether a kernel was measured in the series [from, to). */
+static bool any_run(const struct trend *p, size_t from, size_t to, size_t k)
 {
 	while (from < to)
-		if (view_measured(point(p, from++, k)))
+		if (view_measured(&p->v[from++].at[k]))
 			return true;
 	return false;
 }
 
 /* Where the series of the epoch that begins or goes on at @from end. */
-static size_t epoch_end(const struct page *p, size_t from)
+static size_t epoch_end(const struct trend *p, size_t from)
 {
 	size_t to = from + 1;
 
-	while (to < p->npick &&
-	       !strcmp(series_of(p, to)->epoch, series_of(p, from)->epoch))
+	while (to < p->n && !strcmp(p->v[to].s->epoch, p->v[from].s->epoch))
 		to++;
 	return to;
 }
 
 /* --- what was asked, and what there is -------------------------------- */
 
-/* The bench, or the metric of a known bench, is missing or unknown; false:
- * neither is. */
-static bool refuse_chart(const struct page *p, const struct store_charts *c)
+/* Nothing matches: say which field it is and what it could be. */
+static void refuse_query(const struct trend *p, const struct err *why)
 {
-	struct view_names benches = { 0 }, metrics = { 0 };
+	struct buf benches = BUF_INIT, metrics = BUF_INIT;
+	struct store_charts c = { 0 };
 	bool known = !p->metric;
+	struct err e = { "" };
 
-	for (size_t i = 0; i < c->n; i++) {
-		view_name(&benches, c->v[i].bench);
-		if (p->bench && !strcmp(c->v[i].bench, p->bench)) {
-			view_name(&metrics, c->v[i].metric);
-			known |= p->metric &&
-				 !strcmp(c->v[i].metric, p->metric);
-		}
+	if (view_failed(p->q, p->r, store_charts(p->q->site->store, p->host,
+						 &c, &e), &e))
+		return;
+	for (size_t i = 0; i < c.n; i++) {
+		const struct store_chart *x = &c.v[i];
+
+		if (!i || strcmp(x->bench, x[-1].bench) != 0)
+			view_name(&benches, x->bench);
+		if (!p->bench || strcmp(x->bench, p->bench) != 0)
+			continue;
+		if (!metrics.len || strcmp(x->metric, x[-1].metric) != 0)
+			view_name(&metrics, x->metric);
+		known |= p->metric && !strcmp(x->metric, p->metric);
 	}
-	if (!metrics.n)
+	if (!c.n)
+		view_refuse_host(p->q, p->r, p->host);
+	else if (!metrics.len)
 		view_missing(p->q, p->r, "bench", p->bench, &benches);
 	else if (!known)
 		view_missing(p->q, p->r, "metric", p->metric, &metrics);
-	known &= metrics.n > 0;
-	buf_free(&benches.text);
-	buf_free(&metrics.text);
-	return !known;
-}
-
-/* Nothing matches: say which field it is and what it could be. */
-static void refuse_query(const struct page *p, const struct err *why)
-{
-	struct store_charts c = { 0 };
-	struct err e = { "" };
-	int rc = 0;
-
-	if (p->host)
-		rc = store_charts(p->q->site->store, p->host, &c, &e);
-	if (view_failed(p->q, p->r, rc, &e))
-		;
-	else if (!c.n)
-		view_refuse_host(p->q, p->r, p->host);
-	else if (!refuse_chart(p, &c))
+	else
 		view_refused(p->q, p->r, STORE_MISSING, why);
+	buf_free(&benches);
+	buf_free(&metrics);
 	store_charts_free(&c);
 }
 
 /* The form has one list for both, so that the two always fit. */
-static int split_bench(struct page *p)
+static int split_bench(struct trend *p)
 {
-	size_t n;
+	const char *asked = param_text(p->q->params, "bench");
+	char *slash;
 
-	p->bench = param_text(p->q->params, "bench");
 	p->metric = param_text(p->q->params, "metric");
-	n = p->bench ? strcspn(p->bench, "/") : 0;
-	if (!p->bench || !p->bench[n])
+	if (!asked)
 		return 0;
-	if (p->metric) {
+	snprintf(p->split, sizeof(p->split), "%s", asked);
+	p->bench = p->split;
+	slash = strchr(p->split, '/');
+	if (slash && p->metric) {
 		response_error(p->q, p->r, 400,
 			       "metric: given twice, in bench as well");
 		return -1;
 	}
-	snprintf(p->split, sizeof(p->split), "%s", p->bench);
-	p->split[n] = '\0';
-	p->bench = p->split;
-	p->metric = p->split + n + 1;
+	if (slash) {
+		*slash = '\0';
+		p->metric = slash + 1;
+	}
 	return 0;
 }
 
@@ -160,71 +156,83 @@ static const char *label(const struct store_series *s, char out[SIZE_TEXT])
 			  (uint64_t)s->pmd_bytes, out);
 }
 
-static bool is_newest_epoch(const struct page *p, size_t series)
+static bool is_newest_epoch(const struct trend *p, size_t series)
 {
 	return !strcmp(p->t.series[series].epoch,
 		       p->t.series[p->t.nseries - 1].epoch);
 }
 
-static void refuse_size(const struct page *p)
+static void refuse_size(const struct trend *p)
 {
-	struct view_names there = { 0 };
+	struct buf names = BUF_INIT;
 	char text[SIZE_TEXT];
 
-	for (size_t i = 0; i < p->t.nseries; i++) {
-		uint64_t bytes = (uint64_t)p->t.series[i].folio_bytes;
-
-		there.last = NULL;	/* @text is one and the same */
+	for (size_t i = 0; i < p->t.nseries; i++)
 		if (is_newest_epoch(p, i))
-			view_name(&there, size_text(bytes, text));
-	}
-	view_missing(p->q, p->r, "size", p->size, &there);
+			view_name(&names, size_text((uint64_t)
+				  p->t.series[i].folio_bytes, text));
+	view_missing(p->q, p->r, "size", p->size, &names);
+	buf_free(&names);
 }
 
-/* Which series are shown, their labels, and the unit for all of them. */
-static int pick(struct page *p)
+static void add_shown(struct trend *p, size_t i)
+{
+	struct shown *v = &p->v[p->n++];
+
+	v->s = &p->t.series[i];
+	v->at = &p->t.points[i * p->t.nkernels];
+	label(v->s, v->label);
+	snprintf(v->head, sizeof(v->head), "%.*s",
+		 (int)strcspn(v->label, " "), v->label);
+}
+
+/* Which series are shown, and the unit for all of them. */
+static int pick(struct trend *p)
 {
 	int64_t largest = 0;
-	size_t n = p->t.nseries;
 
-	p->pick = calloc(n + 1, sizeof(*p->pick));
-	p->label = calloc(n + 1, sizeof(*p->label));
-	p->cols = calloc(2 * n + 1, sizeof(*p->cols));
-	if (!p->pick || !p->label || !p->cols) {
+	p->v = calloc(p->t.nseries + 1, sizeof(*p->v));
+	/* At most a table for each series, and each begins with the kernel. */
+	p->cols = calloc(2 * p->t.nseries + 1, sizeof(*p->cols));
+	if (!p->v || !p->cols) {
 		response_error(p->q, p->r, 503, "out of memory");
 		return -1;
 	}
-	for (size_t i = 0; i < n; i++) {
-		if (!is_wanted(p->size, &p->t.series[i]))
-			continue;
-		label(&p->t.series[i], p->label[p->npick]);
-		p->pick[p->npick++] = i;
+	for (size_t i = 0; i < p->t.nseries; i++)
+		if (is_wanted(p->size, &p->t.series[i]))
+			add_shown(p, i);
+	for (size_t i = 0; i < p->n; i++)
 		for (size_t k = 0; k < p->t.nkernels; k++)
-			if (point(p, p->npick - 1, k)->value > largest)
-				largest = point(p, p->npick - 1, k)->value;
-	}
+			if (p->v[i].at[k].value > largest)
+				largest = p->v[i].at[k].value;
 	p->unit = report_unit(largest, p->t.unit);
-	if (!p->npick)
+	if (!p->n)
 		refuse_size(p);
-	return p->npick ? 0 : -1;
+	return p->n ? 0 : -1;
 }
 
-static int load(struct page *p)
+static int load(struct trend *p)
 {
 	const struct params *in = p->q->params;
-	struct store_trend_query query = { 0 };
 	enum store_answer a = STORE_MISSING;
+	struct store_trend_query query = {
+		.host = view_host(p->q, param_text(in, "host"), p->host),
+		.params = param_text(in, "params"),
+		.last = (size_t)param_int(in, "last"),
+	};
 	struct err e = { "" };
 
-	query.host = p->host = param_text(in, "host");
-	query.params = param_text(in, "params");
-	query.last = (size_t)param_int(in, "last");
 	p->size = param_text(in, "size");
+	p->log = !strcmp(param_text(in, "scale"), "log");
+	if (!query.host) {
+		view_refuse_host(p->q, p->r, NULL);
+		return -1;
+	}
 	if (split_bench(p))
 		return -1;
 	query.bench = p->bench;
 	query.metric = p->metric;
-	if (p->host && p->bench)
+	if (p->bench)
 		a = store_trend(p->q->site->store, &query, &p->t, &e);
 	if (a == STORE_MISSING) {
 		refuse_query(p, &e);
@@ -233,51 +241,27 @@ static int load(struct page *p)
 	if (view_refused(p->q, p->r, a, &e))
 		return -1;
 	snprintf(p->title, sizeof(p->title), "%s: %s %s (%s), %s is better",
-		 p->t.host, p->t.bench, p->t.metric, p->t.unit,
-		 p->t.better == RECORD_LOWER ? "lower" : "higher");
+		 p->t.host, p->t.bench, p->t.metric, p->t.unit, better(p));
+	snprintf(p->desc, sizeof(p->desc), "%s; each folio size over %zu "
+		 "kernels, %s.", p->title, p->t.nkernels, history_order_text());
 	return pick(p);
 }
 
 /* --- JSON: columns, by hand, since a chart waits for it --------------- */
 
-static void json_int(struct buf *b, int64_t v)
+static void json_int(struct buf *b, const char *before, int64_t v)
 {
+	buf_str(b, before);
 	if (v == RECORD_NULL)
 		buf_str(b, "null");
 	else
 		buf_i64(b, v);
 }
 
-static void json_field(struct buf *b, const char *before, const char *text)
+static void json_text(struct buf *b, const char *before, const char *text)
 {
 	buf_str(b, before);
 	buf_json(b, text);
-}
-
-/* {"memory_bytes":268435456} from its canonical text. */
-static void json_params(struct buf *b, const char *s)
-{
-	char name[PARAM_MAX_LEN], value[PARAM_MAX_LEN], *end;
-	const char *sep = "{";
-
-	buf_str(b, *s ? "" : sep);
-	while (*s) {
-		size_t len = strcspn(s, "&"), n = strcspn(s, "=&");
-
-		if (n < len && !param_decode(s, n, false, name, sizeof(name)) &&
-		    !param_decode(s + n + 1, len - n - 1, false, value,
-				  sizeof(value))) {
-			json_field(b, sep, name);
-			buf_char(b, ':');
-			if (*value && (strtoll(value, &end, 10), !*end))
-				buf_str(b, value);
-			else
-				buf_json(b, value);
-			sep = ",";
-		}
-		s += len + (s[len] == '&');
-	}
-	buf_char(b, '}');
 }
 
 static void json_kernels(struct buf *b, const struct store_trend *t)
@@ -297,256 +281,212 @@ static void json_kernels(struct buf *b, const struct store_trend *t)
 				v->version, v->commit, v->first_posted,
 			};
 
-			json_field(b, k ? "," : "", field[f]);
+			json_text(b, k ? "," : "", field[f]);
 		}
 	}
 	buf_char(b, ']');
 }
 
-static void json_not_ok(struct buf *b, const struct page *p, size_t i)
-{
-	const char *sep = "";
-
-	for (size_t k = 0; k < p->t.nkernels; k++) {
-		const struct store_point *pt = point(p, i, k);
-
-		if (pt->status == RECORD_OK)
-			continue;
-		buf_printf(b, "%s\"%zu\":{\"status\":\"%s\",\"reason\":",
-			   sep, k, record_status_name(pt->status));
-		buf_json(b, pt->reason);
-		buf_char(b, '}');
-		sep = ",";
-	}
-}
-
-static void json_series(struct buf *b, const struct page *p, size_t i)
+static void json_series(struct buf *b, const struct trend *p,
+			const struct shown *v)
 {
 	static const char *const key[] = {
 		",\"value\":[", "],\"spread\":[", "],\"n\":[", "],\"boots\":[",
 	};
+	const char *sep = "";
 
-	buf_str(b, i ? ",\n{\"folio_bytes\":" : "\n{\"folio_bytes\":");
-	buf_i64(b, series_of(p, i)->folio_bytes);
-	json_field(b, ",\"label\":", p->label[i]);
-	json_field(b, ",\"epoch\":", series_of(p, i)->epoch);
+	json_int(b, "{\"folio_bytes\":", v->s->folio_bytes);
+	json_text(b, ",\"label\":", v->label);
+	json_text(b, ",\"epoch\":", v->s->epoch);
 	for (size_t f = 0; f < sizeof(key) / sizeof(*key); f++) {
 		buf_str(b, key[f]);
 		for (size_t k = 0; k < p->t.nkernels; k++) {
-			const struct store_point *pt = point(p, i, k);
 			const int64_t field[] = {
-				pt->value, pt->spread, pt->n, pt->boots,
+				v->at[k].value, v->at[k].spread,
+				v->at[k].n, v->at[k].boots,
 			};
 
-			buf_str(b, k ? "," : "");
-			json_int(b, field[f]);
+			json_int(b, k ? "," : "", field[f]);
 		}
 	}
 	buf_str(b, "],\"not_ok\":{");
-	json_not_ok(b, p, i);
+	for (size_t k = 0; k < p->t.nkernels; k++) {
+		if (v->at[k].status == RECORD_OK)
+			continue;
+		buf_printf(b, "%s\"%zu\":{\"status\":\"%s\"", sep, k,
+			   record_status_name(v->at[k].status));
+		json_text(b, ",\"reason\":", v->at[k].reason);
+		buf_char(b, '}');
+		sep = ",";
+	}
 	buf_str(b, "}}");
 }
 
-static void send_json(const struct page *p, struct buf *b)
+static void send_json(const struct trend *p)
 {
 	const struct store_trend *t = &p->t;
+	struct buf *b = &p->r->body;
 
-	json_field(b, "{\"view\":\"trend\",\"host\":", t->host);
-	json_field(b, ",\"bench\":", t->bench);
-	json_field(b, ",\"metric\":", t->metric);
-	json_field(b, ",\"unit\":", t->unit);
-	json_field(b, ",\"better\":",
-		   t->better == RECORD_LOWER ? "lower" : "higher");
-	json_field(b, ",\"scale\":", param_text(p->q->params, "scale"));
-	buf_str(b, ",\"quantum\":");
-	json_int(b, t->quantum);
-	buf_str(b, ",\"ops\":");
-	json_int(b, t->ops);
-	json_field(b, ",\"same_as\":", t->same_as);
-	buf_str(b, ",\"params\":");
-	json_params(b, t->params);
-	json_field(b, ",\"title\":", p->title);
-	json_field(b, ",\"order\":", history_order_text());
+	json_text(b, "{\"view\":\"trend\",\"host\":", t->host);
+	json_text(b, ",\"bench\":", t->bench);
+	json_text(b, ",\"metric\":", t->metric);
+	json_text(b, ",\"unit\":", t->unit);
+	json_text(b, ",\"better\":", better(p));
+	json_text(b, ",\"scale\":", p->log ? "log" : "linear");
+	json_int(b, ",\"quantum\":", t->quantum);
+	json_int(b, ",\"ops\":", t->ops);
+	json_text(b, ",\"same_as\":", t->same_as);
+	json_text(b, ",\"params\":", t->params);
+	json_text(b, ",\"title\":", p->title);
+	json_text(b, ",\"order\":", history_order_text());
 	buf_printf(b, ",\"older\":%zu,\n\"kernels\":{", t->older);
 	json_kernels(b, t);
 	buf_str(b, "},\n\"series\":[");
-	for (size_t i = 0; i < p->npick; i++)
-		json_series(b, p, i);
+	for (size_t i = 0; i < p->n; i++) {
+		buf_str(b, i ? ",\n" : "\n");
+		json_series(b, p, &p->v[i]);
+	}
 	buf_str(b, "]}\n");
 }
 
 /* --- CSV: one line a figure ------------------------------------------- */
 
-static void csv_int(struct buf *b, int64_t v)
+static void csv_row(struct view *v, const struct store_kernel *k,
+		    const struct store_series *s, const struct store_point *pt)
 {
-	if (v != RECORD_NULL)
-		buf_i64(b, v);
-	buf_char(b, ',');
+	view_cell_text(v, k->key);
+	view_cell_text(v, k->commit);
+	view_cell_text(v, k->release);
+	view_cell_text(v, k->first_posted);
+	view_cell_int(v, s->folio_bytes);
+	view_cell_text(v, s->epoch);
+	view_cell_int(v, pt->value);
+	view_cell_int(v, pt->spread);
+	view_cell_int(v, pt->n);
+	view_cell_int(v, pt->boots);
+	view_cell_text(v, record_status_name(pt->status));
+	view_cell_text(v, pt->reason);
 }
 
-static void csv_text(struct buf *b, const char *s, const char *after)
+static void send_csv(const struct trend *p)
 {
-	if (s)
-		buf_csv(b, s);
-	buf_str(b, after);
-}
+	char value[RECORD_MAX_NAME + 16], spread[RECORD_MAX_NAME + 16];
+	const struct view_col cols[] = {
+		{ .key = "kernel" }, { .key = "commit" }, { .key = "release" },
+		{ .key = "first_posted" }, { .key = "folio_bytes" },
+		{ .key = "epoch" }, { .key = value }, { .key = spread },
+		{ .key = "n" }, { .key = "boots" }, { .key = "status" },
+		{ .key = "reason" },
+	};
+	struct view v;
 
-static void csv_unit(struct buf *b, const char *what, const char *unit)
-{
-	char name[RECORD_MAX_NAME + 16];
-
-	snprintf(name, sizeof(name), "%s_%s", what, unit);
-	csv_text(b, name, ",");
-}
-
-static void send_csv(const struct page *p, struct buf *b)
-{
-	buf_str(b, "kernel,commit,release,first_posted,folio_bytes,epoch,");
-	csv_unit(b, "value", p->t.unit);
-	csv_unit(b, "spread", p->t.unit);
-	buf_str(b, "n,boots,status,reason\r\n");
-	for (size_t k = 0; k < p->t.nkernels; k++) {
-		const struct store_kernel *v = &p->t.kernels[k];
-
-		for (size_t i = 0; i < p->npick; i++) {
-			const struct store_point *pt = point(p, i, k);
-
-			if (!view_measured(pt))
-				continue;
-			csv_text(b, v->key, ",");
-			csv_text(b, v->commit, ",");
-			csv_text(b, v->release, ",");
-			csv_text(b, v->first_posted, ",");
-			csv_int(b, series_of(p, i)->folio_bytes);
-			csv_text(b, series_of(p, i)->epoch, ",");
-			csv_int(b, pt->value);
-			csv_int(b, pt->spread);
-			csv_int(b, pt->n);
-			csv_int(b, pt->boots);
-			csv_text(b, record_status_name(pt->status), ",");
-			csv_text(b, pt->reason, "\r\n");
-		}
-	}
+	snprintf(value, sizeof(value), "value_%s", p->t.unit);
+	snprintf(spread, sizeof(spread), "spread_%s", p->t.unit);
+	view_begin(&v, p->q, p->r, p->title);
+	view_cols(&v, cols, sizeof(cols) / sizeof(*cols));
+	for (size_t k = 0; k < p->t.nkernels; k++)
+		for (size_t i = 0; i < p->n; i++)
+			if (view_measured(&p->v[i].at[k]))
+				csv_row(&v, &p->t.kernels[k], p->v[i].s,
+					&p->v[i].at[k]);
+	view_end(&v);
 }
 
 /* --- pictures --------------------------------------------------------- */
 
-static void describe(const struct page *p, struct buf *b)
+/* As web/trend.js: where a kernel has points, and none of the epoch before. */
+static void find_breaks(const struct trend *p, unsigned char *breaks)
 {
-	buf_printf(b, "%s; each folio size over %zu kernels, %s.", p->title,
-		   p->t.nkernels, history_order_text());
-}
+	size_t last = p->n;	/* where the epoch before begins; n: none */
 
-/* The kernels at which another epoch than the oldest begins. */
-static void find_breaks(const struct page *p, unsigned char *breaks)
-{
-	size_t from = 0, to, k;
+	for (size_t k = 0; k < p->t.nkernels; k++) {
+		size_t from = 0;
 
-	for (; from < p->npick; from = to) {
-		to = epoch_end(p, from);
-		for (k = 0; k < p->t.nkernels && !any_run(p, from, to, k);)
-			k++;
-		if (from && k < p->t.nkernels)
-			breaks[k] = 1;
+		if (last < p->n && any_run(p, last, epoch_end(p, last), k))
+			continue;
+		while (from < p->n && !any_run(p, from, epoch_end(p, from), k))
+			from = epoch_end(p, from);
+		if (from == p->n)
+			continue;
+		breaks[k] = last < p->n;
+		last = from;
 	}
 }
 
-struct drawn {		/* arrays of struct plot, by size and kernel */
-	int64_t *value, *spread;
-	unsigned char *apart, *breaks;
-	char (*name)[VIEW_KERNEL];
-	const char **x;
+struct drawn {
 	struct plot_series series[PLOT_MAX_SERIES];
+	int64_t bytes[PLOT_MAX_SERIES];	/* the folio size of each */
+	size_t n;
+	int64_t *value, *spread;		/* of each and each kernel */
+	unsigned char *apart;
 };
 
-/* A size is one line over all epochs, which the breaks cut: is @i its last? */
-static bool is_last_of_size(const struct page *p, size_t i)
+/* A size is one line over all epochs, which the breaks cut. */
+static void draw_size(const struct trend *p, struct drawn *d,
+		      const struct shown *v)
 {
-	int64_t bytes = series_of(p, i)->folio_bytes;
+	size_t nk = p->t.nkernels, i = 0, at;
 
-	while (++i < p->npick)
-		if (series_of(p, i)->folio_bytes == bytes)
-			return false;
-	return true;
-}
+	while (i < d->n && d->bytes[i] != v->s->folio_bytes)
+		i++;
+	if (i == PLOT_MAX_SERIES)
+		return;
+	at = i * nk;
+	for (size_t k = 0; i == d->n && k < nk; k++)
+		d->value[at + k] = RECORD_NULL;
+	d->n += i == d->n;
+	d->bytes[i] = v->s->folio_bytes;
+	d->series[i] = (struct plot_series){
+		v->label, &d->value[at], &d->spread[at], &d->apart[at],
+	};
+	for (size_t k = 0; k < nk; k++) {
+		const struct store_point *pt = &v->at[k];
 
-static void draw_size(const struct page *p, struct drawn *d, size_t last,
-		      struct plot_series *out)
-{
-	int64_t bytes = series_of(p, last)->folio_bytes;
-	int64_t *value = d->value + last * p->t.nkernels;
-	int64_t *spread = d->spread + last * p->t.nkernels;
-	unsigned char *apart = d->apart + last * p->t.nkernels;
-
-	*out = (struct plot_series){ p->label[last], value, spread, apart };
-	for (size_t k = 0; k < p->t.nkernels; k++) {
-		const struct store_point *pt = point(p, last, k);
-
-		for (size_t i = last; i-- && !view_measured(pt);)
-			if (series_of(p, i)->folio_bytes == bytes)
-				pt = point(p, i, k);
-		value[k] = pt->value;
-		spread[k] = pt->spread == RECORD_NULL ? 0 : pt->spread;
-		apart[k] = pt->status != RECORD_OK;
+		if (!view_measured(pt))
+			continue;
+		d->value[at + k] = pt->value;
+		d->spread[at + k] = pt->spread == RECORD_NULL ? 0 : pt->spread;
+		d->apart[at + k] = pt->status != RECORD_OK;
 	}
 }
 
-static void draw(const struct page *p, struct drawn *d, const char *desc)
+static void send_picture(const struct trend *p)
 {
-	struct plot plot = {
-		.kind = PLOT_TREND, .title = p->title, .desc = desc,
-		.unit = p->t.unit, .n = p->t.nkernels, .x = d->x,
-		.log_scale = !strcmp(param_text(p->q->params, "scale"), "log"),
-		.breaks = d->breaks, .series = d->series,
-	};
-
-	for (size_t k = 0; k < plot.n; k++)
-		d->x[k] = view_kernel(&p->t.kernels[k], d->name[k]);
-	for (size_t i = 0; i < p->npick && plot.nseries < PLOT_MAX_SERIES; i++)
-		if (is_last_of_size(p, i))
-			draw_size(p, d, i, &d->series[plot.nseries++]);
-	find_breaks(p, d->breaks);
-	view_draw(&plot, p->q, p->r);
-}
-
-static void send_picture(const struct page *p)
-{
-	size_t nk = p->t.nkernels + 1, n = p->npick * nk;
+	size_t nk = p->t.nkernels + 1, n = p->n * nk;
+	char (*name)[VIEW_KERNEL] = calloc(nk, sizeof(*name));
+	const char **x = calloc(nk, sizeof(*x));
+	unsigned char *breaks = calloc(nk, 1);
 	struct drawn d = {
 		.value = calloc(n, sizeof(*d.value)),
 		.spread = calloc(n, sizeof(*d.spread)),
-		.apart = calloc(n, 1), .breaks = calloc(nk, 1),
-		.name = calloc(nk, sizeof(*d.name)),
-		.x = calloc(nk, sizeof(*d.x)),
+		.apart = calloc(n, 1),
 	};
-	struct buf desc = BUF_INIT;
+	struct plot plot = {
+		.kind = PLOT_TREND, .title = p->title, .desc = p->desc,
+		.unit = p->t.unit, .n = p->t.nkernels, .x = x,
+		.log_scale = p->log, .breaks = breaks, .series = d.series,
+	};
 
-	describe(p, &desc);
-	if (d.value && d.spread && d.apart && d.breaks && d.name && d.x &&
-	    buf_ok(&desc))
-		draw(p, &d, desc.s);
-	else
+	if (name && x && breaks && d.value && d.spread && d.apart) {
+		for (size_t k = 0; k < plot.n; k++)
+			x[k] = view_kernel(&p->t.kernels[k], name[k]);
+		for (size_t i = 0; i < p->n; i++)
+			draw_size(p, &d, &p->v[i]);
+		plot.nseries = d.n;
+		find_breaks(p, breaks);
+		view_draw(&plot, p->q, p->r);
+	} else {
 		response_error(p->q, p->r, 503, "out of memory");
-	buf_free(&desc);
+	}
+	free(name);
+	free(x);
+	free(breaks);
 	free(d.value);
 	free(d.spread);
 	free(d.apart);
-	free(d.breaks);
-	free(d.name);
-	free(d.x);
 }
 
 /* --- the form: works without script ----------------------------------- */
-
-static void list(struct buf *b, const char *label_text, const char *name)
-{
-	buf_printf(b, "<label>%s <select name=\"%s\">\n", label_text, name);
-}
-
-static void list_end(struct buf *b)
-{
-	buf_str(b, "</select></label>\n");
-}
 
 static void option(struct buf *b, const char *value, const char *text,
 		   bool selected)
@@ -558,129 +498,115 @@ static void option(struct buf *b, const char *value, const char *text,
 	buf_str(b, "</option>\n");
 }
 
-static void form_benches(struct buf *b, const struct page *p,
+static void form_benches(struct buf *b, const struct trend *p,
 			 const struct store_charts *c)
 {
-	char value[2 * RECORD_MAX_NAME + 2], shown[sizeof(value)];
-	char last[sizeof(value)] = "";
+	char value[2 * RECORD_MAX_NAME + 2], last[sizeof(value)] = "";
 
-	snprintf(shown, sizeof(shown), "%s/%s", p->t.bench, p->t.metric);
-	list(b, "Benchmark", "bench");
 	for (size_t i = 0; i < c->n; i++) {
-		snprintf(value, sizeof(value), "%s/%s", c->v[i].bench,
-			 c->v[i].metric);
+		const struct store_chart *x = &c->v[i];
+
+		snprintf(value, sizeof(value), "%s/%s", x->bench, x->metric);
 		if (strcmp(value, last) != 0)
-			option(b, value, value, !strcmp(value, shown));
+			option(b, value, value,
+			       !strcmp(x->bench, p->t.bench) &&
+			       !strcmp(x->metric, p->t.metric));
 		memcpy(last, value, sizeof(last));
 	}
-	list_end(b);
 }
 
-static void form_sizes(struct buf *b, const struct page *p)
+static void form_sizes(struct buf *b, const struct trend *p)
 {
-	const struct store_trend *t = &p->t;
 	char value[SIZE_TEXT], text[SIZE_TEXT];
 
-	list(b, "Folio size", "size");
 	option(b, "", "all", !p->size);
-	for (size_t i = 0; i < t->nseries; i++) {
-		if (!is_newest_epoch(p, i))
-			continue;
-		option(b, size_text((uint64_t)t->series[i].folio_bytes, value),
-		       label(&t->series[i], text),
-		       p->size && is_wanted(p->size, &t->series[i]));
+	for (size_t i = 0; i < p->t.nseries; i++) {
+		const struct store_series *s = &p->t.series[i];
+
+		if (is_newest_epoch(p, i))
+			option(b, size_text((uint64_t)s->folio_bytes, value),
+			       label(s, text),
+			       p->size && is_wanted(p->size, s));
 	}
-	list_end(b);
 }
 
 /* The same metric with other parameters is another chart. */
-static void form_params(struct buf *b, const struct page *p,
+static void form_params(struct buf *b, const struct trend *p,
 			const struct store_charts *c)
 {
 	for (size_t i = 0; i < c->n; i++) {
-		const struct store_chart *v = &c->v[i];
+		const struct store_chart *x = &c->v[i];
 		struct buf url = BUF_INIT;
 
-		if (strcmp(v->bench, p->t.bench) != 0 ||
-		    strcmp(v->metric, p->t.metric) != 0 ||
-		    !strcmp(v->params, p->t.params))
+		if (strcmp(x->bench, p->t.bench) != 0 ||
+		    strcmp(x->metric, p->t.metric) != 0 ||
+		    !strcmp(x->params, p->t.params))
 			continue;
-		view_chart_url(&url, v);
+		view_chart_url(&url, x);
 		buf_str(b, "<p>Also with <a href=\"");
 		buf_html(b, url.s ? url.s : "");
 		buf_str(b, "\">");
-		buf_html(b, v->params);
+		buf_html(b, x->params);
 		buf_str(b, "</a></p>\n");
 		buf_free(&url);
 	}
 }
 
-static void form(struct buf *b, const struct page *p,
+#define LIST(text, name) "<label>" text " <select name=\"" name "\">\n"
+#define LIST_END "</select></label>\n"
+
+static void form(struct buf *b, const struct trend *p,
 		 const struct store_hosts *hosts, const struct store_charts *c)
 {
-	bool log = !strcmp(param_text(p->q->params, "scale"), "log");
-
-	buf_str(b, "<form method=\"get\" action=\"/trend\">\n");
-	list(b, "Host", "host");
+	buf_str(b, "<form method=\"get\" action=\"/trend\">\n"
+		LIST("Host", "host"));
 	for (size_t i = 0; i < hosts->n; i++)
 		option(b, hosts->v[i].label, hosts->v[i].label,
 		       !strcmp(hosts->v[i].label, p->t.host));
-	list_end(b);
+	buf_str(b, LIST_END LIST("Benchmark", "bench"));
 	form_benches(b, p, c);
+	buf_str(b, LIST_END LIST("Folio size", "size"));
 	form_sizes(b, p);
-	list(b, "Scale", "scale");
-	option(b, "linear", "linear", !log);
-	option(b, "log", "logarithmic", log);
-	list_end(b);
-	buf_printf(b, "<label>Newest kernels <input name=\"last\" "
+	buf_str(b, LIST_END LIST("Scale", "scale"));
+	option(b, "linear", "linear", !p->log);
+	option(b, "log", "logarithmic", p->log);
+	buf_printf(b, LIST_END "<label>Newest kernels <input name=\"last\" "
 		   "type=\"number\" min=\"1\" max=\"10000\" "
 		   "value=\"%s\"></label>\n<button>Show</button>\n</form>\n",
 		   param_text(p->q->params, "last"));
 	form_params(b, p, c);
 }
 
-static void add_form(struct view *v, const struct page *p)
+static void add_form(struct view *v, const struct trend *p)
 {
 	struct store *s = p->q->site->store;
 	struct store_hosts hosts = { 0 };
 	struct store_charts charts = { 0 };
-	struct buf b = BUF_INIT, desc = BUF_INIT;
 
 	/* A page without its form is still the page that was asked for. */
 	if (!store_hosts(s, &hosts, NULL) &&
-	    !store_charts(s, p->t.host, &charts, NULL))
-		form(&b, p, &hosts, &charts);
-	describe(p, &desc);
-	if (b.s)
-		view_html(v, b.s);
-	view_picture(v, "/trend", desc.s);
-	buf_free(&b);
-	buf_free(&desc);
+	    !store_charts(s, p->t.host, &charts, NULL)) {
+		view_null_last(&charts);
+		form(&v->body, p, &hosts, &charts);
+	}
+	view_picture(v, p->desc);
 	store_hosts_free(&hosts);
 	store_charts_free(&charts);
 }
 
 /* --- tables: text and HTML -------------------------------------------- */
 
-/* A figure; with "!" one that is not judged; a letter where there is none. */
-static void cell(struct view *v, const struct page *p,
-		 const struct store_point *pt)
+/* Stands where there is no figure. */
+static const char *const mark[] = {
+	[RECORD_OK] = "-", [RECORD_INVALID] = "!", [RECORD_SKIP] = "s",
+	[RECORD_NOT_APPLICABLE] = "n/a", [RECORD_FAILED] = "f",
+};
+
+/* A row of figures; the kernel's name leads to what it changed. */
+static void epoch_row(struct view *v, const struct trend *p, size_t from,
+		      size_t to, size_t k)
 {
-	static const char *const mark[] = {
-		[RECORD_OK] = "-", [RECORD_INVALID] = "!", [RECORD_SKIP] = "s",
-		[RECORD_NOT_APPLICABLE] = "n/a", [RECORD_FAILED] = "f",
-	};
 	char text[REPORT_VALUE];
-
-	view_cell_text(v, pt->value == RECORD_NULL ? mark[pt->status] :
-		       view_figure(pt, p->unit, text));
-}
-
-/* The link of a kernel's name: what it changed. */
-static void kernel_cell(struct view *v, const struct page *p, size_t from,
-			size_t to, size_t k)
-{
-	char name[VIEW_KERNEL];
 	struct buf href = BUF_INIT;
 	size_t before = k;
 
@@ -689,190 +615,151 @@ static void kernel_cell(struct view *v, const struct page *p, size_t from,
 	if (before < k)
 		view_compare_url(&href, p->t.host, &p->t.kernels[before],
 				 &p->t.kernels[k]);
-	view_cell(v, view_kernel(&p->t.kernels[k], name), NULL, href.s);
+	view_cell(v, view_kernel(&p->t.kernels[k], text), NULL, href.s);
+	for (size_t i = from; i < to; i++) {
+		const struct store_point *pt = &p->v[i].at[k];
+
+		view_cell_text(v, pt->value == RECORD_NULL ? mark[pt->status] :
+			       view_figure(pt, p->unit, text));
+	}
 	buf_free(&href);
 }
 
-struct why {
-	const struct store_point *pt;	/* the first with this reason */
-	const char *label;
-	size_t kernel, count;
-};
-
-struct whys { struct why v[MAX_WHY]; size_t n, more; };
-
-static void add_why(struct whys *w, const struct store_point *pt,
-		    const char *of, size_t k)
+/* "! not valid: why (64k of 4d0b9c1e2f3a and others)" */
+static void tell_marks(struct view *v, const struct trend *p,
+		       const struct view_reasons *why)
 {
-	size_t i;
+	char name[VIEW_KERNEL], size[SIZE_TEXT];
 
-	if (pt->status == RECORD_OK)
-		return;
-	for (i = 0; i < w->n; i++)
-		if (pt->status == w->v[i].pt->status &&
-		    !strcmp(pt->reason ? pt->reason : "", w->v[i].pt->reason ?
-			    w->v[i].pt->reason : ""))
-			break;
-	if (i == MAX_WHY) {
-		w->more++;
-		return;
+	for (size_t i = 0; i < why->n; i++) {
+		const struct store_point *pt = why->v[i].p;
+		size_t at = (size_t)(pt - p->t.points), nk = p->t.nkernels;
+
+		view_note(v, "%s %s: %s (%s of %s%s)", mark[pt->status],
+			  view_status(pt), view_why(pt),
+			  label(&p->t.series[at / nk], size),
+			  view_kernel(&p->t.kernels[at % nk], name),
+			  why->v[i].count > 1 ? " and others" : "");
 	}
-	if (i == w->n)
-		w->v[w->n++] = (struct why){ pt, of, k, 0 };
-	w->v[i].count++;
-}
-
-static void tell_whys(struct view *v, const struct page *p,
-		      const struct whys *w)
-{
-	static const char *const mark[] = {
-		[RECORD_INVALID] = "! not valid", [RECORD_SKIP] = "s skipped",
-		[RECORD_NOT_APPLICABLE] = "n/a not applicable",
-		[RECORD_FAILED] = "f failed",
-	};
-	char name[VIEW_KERNEL];
-
-	for (size_t i = 0; i < w->n; i++) {
-		const struct why *y = &w->v[i];
-
-		view_note(v, "%s: %s (%s of %s%s)", mark[y->pt->status],
-			  y->pt->reason ? y->pt->reason : "no reason given",
-			  y->label, view_kernel(&p->t.kernels[y->kernel], name),
-			  y->count > 1 ? " and others" : "");
-	}
-	if (w->more)
+	if (why->more)
 		view_note(v, "%zu more are not ok: .csv and .json say why.",
-			  w->more);
+			  why->more);
 }
 
-static void epoch_cols(struct view *v, const struct page *p, size_t from,
-		       size_t to)
+/* The series [from, to) of one epoch. */
+static void epoch_table(struct view *v, const struct trend *p, size_t from,
+			size_t to)
 {
-	/* One column more than series: there is room for two per series. */
 	struct view_col *cols = p->cols + 2 * from;
-
-	cols[0] = (struct view_col){ .name = "kernel" };
-	for (size_t i = from; i < to; i++)
-		cols[1 + i - from] = (struct view_col){
-			.name = p->label[i], .right = true,
-		};
-	view_cols(v, cols, 1 + to - from);
-}
-
-/* The series [from, to) of one epoch. Returns how many of @rows are left. */
-static size_t epoch_table(struct view *v, const struct page *p, size_t from,
-			  size_t to, size_t rows)
-{
-	bool whole = from == 0 && to == p->npick;
-	struct whys whys = { .n = 0 };
-	size_t hidden = 0;
+	bool whole = from == 0 && to == p->n;
+	struct view_reasons why = { .n = 0 };
+	size_t rows = 0;
 
 	view_section(v, "%s in %s by folio size, newest kernel first%s%s",
 		     p->t.metric, p->unit.name, whole ? "" : ", machine ",
-		     whole ? "" : series_of(p, from)->epoch);
-	epoch_cols(v, p, from, to);
+		     whole ? "" : p->v[from].s->epoch);
+	cols[0].name = "kernel";
+	for (size_t i = from; i < to; i++)
+		cols[1 + i - from] = (struct view_col){
+			.name = p->v[i].head, .kind = VIEW_FIGURE,
+		};
+	view_cols(v, cols, 1 + to - from);
 	for (size_t k = p->t.nkernels; k--;) {
-		if (!any_run(p, from, to, k))
+		if (!any_run(p, from, to, k) || ++rows > MAX_ROWS)
 			continue;
-		if (!rows) {
-			hidden++;
-			continue;
-		}
-		rows--;
-		kernel_cell(v, p, from, to, k);
-		for (size_t i = from; i < to; i++) {
-			cell(v, p, point(p, i, k));
-			add_why(&whys, point(p, i, k), p->label[i], k);
-		}
+		epoch_row(v, p, from, to, k);
+		for (size_t i = from; i < to; i++)
+			view_reason(&why, &p->v[i].at[k]);
 	}
-	tell_whys(v, p, &whys);
-	if (hidden)
+	tell_marks(v, p, &why);
+	if (rows > MAX_ROWS)
 		view_note(v, "%zu older kernels: .csv and .json hold all.",
-			  hidden);
-	return rows;
+			  rows - MAX_ROWS);
 }
 
-static void newest_row(struct view *v, const struct page *p, size_t i)
+static void newest_row(struct view *v, const struct trend *p,
+		       const struct shown *s, const struct store_point *pt,
+		       struct view_reasons *why)
 {
-	const struct store_point *pt = point(p, i, p->t.nkernels - 1);
 	char text[REPORT_VALUE];
 
-	view_cell_text(v, p->label[i]);
+	view_cell_text(v, s->label);
 	view_cell_text(v, report_number(pt->value, p->unit, text));
 	view_cell_text(v, view_spread(pt, text));
 	view_cell_int(v, pt->n);
 	view_cell_int(v, pt->boots);
-	view_cell_status(v, pt, "ok");
+	view_cell_why(v, view_status(pt), pt, why);
 }
 
-static void newest_table(struct view *v, const struct page *p)
+static void newest_table(struct view *v, const struct trend *p)
 {
 	static const struct view_col cols[] = {
-		{ .name = "folio" }, { .name = "value", .right = true },
-		{ .name = "spread", .right = true },
-		{ .name = "n", .right = true },
-		{ .name = "boots", .right = true }, { .name = "status" },
+		{ .name = "folio" }, { .name = "value", .kind = VIEW_FIGURE },
+		{ .name = "spread", .kind = VIEW_FIGURE },
+		{ .name = "n", .kind = VIEW_FIGURE },
+		{ .name = "boots", .kind = VIEW_FIGURE }, { .name = "status" },
 	};
-	const struct store_kernel *k = &p->t.kernels[p->t.nkernels - 1];
+	size_t newest = p->t.nkernels - 1;
+	const struct store_kernel *k = &p->t.kernels[newest];
+	struct view_reasons why = { .n = 0 };
 	char name[VIEW_KERNEL];
 
 	view_section(v, "Newest kernel: %s, %s, in %s", view_kernel(k, name),
 		     k->release, p->unit.name);
 	view_cols(v, cols, sizeof(cols) / sizeof(*cols));
-	for (size_t i = 0; i < p->npick; i++)
-		if (view_measured(point(p, i, p->t.nkernels - 1)))
-			newest_row(v, p, i);
+	for (size_t i = 0; i < p->n; i++)
+		view_reason(&why, &p->v[i].at[newest]);
+	for (size_t i = 0; i < p->n; i++)
+		if (view_measured(&p->v[i].at[newest]))
+			newest_row(v, p, &p->v[i], &p->v[i].at[newest], &why);
+	view_tell_reasons(v, &why);
 }
 
-static void send_table(const struct page *p)
+static void send_table(const struct trend *p)
 {
 	const struct store_trend *t = &p->t;
-	struct view *v = view_new(p->title);
-	size_t from, to, rows = MAX_ROWS;
+	size_t from, to;
+	struct view v;
 
-	view_head_params(v, t->params);
-	view_head(v, "one figure is %lld operations; resolution %lld %s",
+	view_begin(&v, p->q, p->r, p->title);
+	if (p->q->form == FORM_HTML)
+		add_form(&v, p);
+	view_head_params(&v, t->params);
+	view_head(&v, "one figure is %lld operations; resolution %lld %s",
 		  (long long)t->ops, (long long)t->quantum, t->unit);
 	if (t->same_as)
-		view_head(v, "same as: %s", t->same_as);
-	if (p->q->form == FORM_HTML)
-		add_form(v, p);
+		view_head(&v, "same as: %s", t->same_as);
 	if (t->nkernels)
-		newest_table(v, p);
+		newest_table(&v, p);
 	/* The newest epoch first. */
-	for (to = p->npick; to; to = from) {
+	for (to = p->n; to; to = from) {
 		for (from = to - 1; from && epoch_end(p, from - 1) == to;)
 			from--;
-		rows = epoch_table(v, p, from, to, rows);
+		epoch_table(&v, p, from, to);
 	}
-	view_note(v, "Spread: 1.4826 MAD of n launches in percent of the "
+	view_note(&v, "Spread: 1.4826 MAD of n launches in percent of the "
 		  "value. Order: %s.", history_order_text());
 	if (t->older)
-		view_note(v, "%zu kernels before these: ask with a larger "
+		view_note(&v, "%zu kernels before these: ask with a larger "
 			  "last=.", t->older);
-	view_send(v, p->q, p->r);
-	view_free(v);
+	view_end(&v);
 }
-
-handler_fn route_trend;
 
 void route_trend(const struct request *q, struct response *r)
 {
-	struct page p = { .q = q, .r = r };
+	struct trend p = { .q = q, .r = r };
 
 	if (load(&p))
-		goto out;
-	if (q->form & FORM_PICTURE)
+		;
+	else if (q->form & FORM_PICTURE)
 		send_picture(&p);
 	else if (q->form == FORM_JSON)
-		send_json(&p, &r->body);
+		send_json(&p);
 	else if (q->form == FORM_CSV)
-		send_csv(&p, &r->body);
+		send_csv(&p);
 	else
 		send_table(&p);
-out:
-	free(p.pick);
-	free(p.label);
+	free(p.v);
 	free(p.cols);
 	store_trend_free(&p.t);
 }

@@ -31,11 +31,6 @@ static const char *const words[] = {
 	"#A0A000", "#7F7F7F", "no figures", "invalid", "new epoch", "%g%%",
 };
 
-static size_t length_of(const char *line)
-{
-	return strcspn(line, "\n");
-}
-
 /* The characters of a string: \ooo only, or words of our own. */
 static void check_string(const char *s, size_t len)
 {
@@ -89,7 +84,7 @@ static void check(const char *s)
 	bool data = false;
 
 	for (size_t len; *s; s += len + 1) {
-		len = length_of(s);
+		len = strcspn(s, "\n");
 		if (s[len] != '\n')
 			abort();
 		if (data && len == 3 && !memcmp(s, "EOD", 3))
@@ -109,98 +104,82 @@ static void check(const char *s)
 
 /* --- a plot out of bytes ---------------------------------------------- */
 
-struct input {
-	const uint8_t *s;
-	size_t left;
-};
+static const uint8_t *next;
+static size_t left;
 
-static unsigned take(struct input *in)
+static unsigned take(void)
 {
-	if (!in->left)
+	if (!left)
 		return 0;
-	in->left--;
-	return *in->s++;
+	left--;
+	return *next++;
 }
 
 /* Few bytes reach all of INT64: a byte of size, then as many of value. */
-static int64_t take_number(struct input *in)
+static int64_t take_number(void)
 {
-	unsigned bytes = take(in) % 9;
+	unsigned bytes = take() % 9;
 	uint64_t v = 0;
 
 	for (unsigned i = 0; i < bytes; i++)
-		v = v << 8 | take(in);
+		v = v << 8 | take();
 	return (int64_t)(bytes == 8 ? v : v << 1 >> 1);
 }
 
-static char *take_text(struct input *in)
+/* In memory of its own, so that a byte read past its end is seen. */
+static char *take_text(void)
 {
-	size_t len = take(in);
+	size_t len = take();
 	char *s = calloc(1, len + 1);
 
-	for (size_t i = 0; s && i < len && in->left; i++)
-		s[i] = (char)take(in);
+	for (size_t i = 0; s && i < len && left; i++)
+		s[i] = (char)take();
 	return s;
 }
 
-static void fill(struct plot_series *s, size_t n, struct input *in)
-{
-	int64_t *value = calloc(n + 1, sizeof(*value));
-	int64_t *spread = calloc(n + 1, sizeof(*spread));
-	unsigned char *apart = calloc(n + 1, 1);
-
-	for (size_t i = 0; i < n; i++) {
-		value[i] = take_number(in);
-		spread[i] = take_number(in);
-		apart[i] = take(in) & 1;
-	}
-	*s = (struct plot_series){ take_text(in), value, spread, apart };
-}
-
-static void empty(struct plot_series *s)
-{
-	free((void *)(uintptr_t)s->label);
-	free((void *)(uintptr_t)s->value);
-	free((void *)(uintptr_t)s->spread);
-	free((void *)(uintptr_t)s->apart);
-}
+static int64_t value[PLOT_MAX_SERIES][MAX_POINTS];
+static int64_t spread[PLOT_MAX_SERIES][MAX_POINTS];
+static unsigned char apart[PLOT_MAX_SERIES][MAX_POINTS], breaks[MAX_POINTS];
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-	struct input in = { bytes, size };
-	unsigned kind = take(&in);
-	struct plot p = { .kind = kind & 1 ? PLOT_COMPARE : PLOT_TREND,
-			  .log_scale = kind & 2 };
+	char *text[2 + PLOT_MAX_SERIES + MAX_POINTS], **end = text;
 	struct plot_series series[PLOT_MAX_SERIES];
-	char *title = take_text(&in), *unit = take_text(&in);
-	char *x[MAX_POINTS];
-	unsigned char breaks[MAX_POINTS];
+	struct plot p = { .breaks = breaks, .series = series };
 	struct buf out = BUF_INIT;
 	struct err e;
+	unsigned kind;
 
-	p.n = take(&in) + (kind & 4 ? MAX_POINTS - 255 : 0);
-	p.nseries = take(&in) % (PLOT_MAX_SERIES + 1);
+	next = bytes;
+	left = size;
+	kind = take();
+	p.kind = kind & 1 ? PLOT_COMPARE : PLOT_TREND;
+	p.log_scale = kind & 2;
+	p.title = *end++ = take_text();
+	p.unit = *end++ = take_text();
+	p.n = take() + (kind & 4 ? MAX_POINTS - 255 : 0);
+	p.nseries = take() % (PLOT_MAX_SERIES + 1);
+	p.x = (const char *const *)end;
 	for (size_t i = 0; i < p.n; i++) {
-		x[i] = take_text(&in);
-		breaks[i] = take(&in) & 1;
+		*end++ = take_text();
+		breaks[i] = take() & 1;
 	}
-	for (size_t s = 0; s < p.nseries; s++)
-		fill(&series[s], p.n, &in);
-	p.title = title;
-	p.unit = unit;
-	p.x = (const char *const *)x;
-	p.breaks = breaks;
-	p.series = series;
+	for (size_t s = 0; s < p.nseries; s++) {
+		for (size_t i = 0; i < p.n; i++) {
+			value[s][i] = take_number();
+			spread[s][i] = take_number();
+			apart[s][i] = take() & 1;
+		}
+		*end = take_text();
+		series[s] = (struct plot_series){ *end++, value[s], spread[s],
+						  apart[s] };
+	}
 	if (!plot_script(&p, kind & 8 ? PLOTTER_PNG : PLOTTER_SVG, &out, &e))
 		check(out.s);
 	buf_free(&out);
-	for (size_t s = 0; s < p.nseries; s++)
-		empty(&series[s]);
-	for (size_t i = 0; i < p.n; i++)
-		free(x[i]);
-	free(title);
-	free(unit);
+	while (end > text)
+		free(*--end);
 	return 0;
 }

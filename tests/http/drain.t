@@ -48,7 +48,7 @@ port=${url##*:}
 stuck=$!
 sleep 0.5
 before=$(date +%s)
-server_stop
+server_stop TERM
 is "$server_rc" 0 "a client that never finishes is cut"
 took=$(($(date +%s) - before))
 [ "$took" -ge 1 ] && [ "$took" -le 3 ]
@@ -66,12 +66,13 @@ base="--db $tmp/n.db --tokens $tmp/tokens"
 fails 64 "expected --db FILE and --tokens FILE"
 # shellcheck disable=SC2086
 {
-	fails 64 "--frob: unknown option" $base --frob
+	fails 64 "option '--frob'" $base --frob
+	fails 64 "frob: expected an option" $base frob
 	fails 64 "--rate: expected a number from 0" $base --rate x
 	fails 64 "--rate: expected a number from 0" $base --rate -1
 	fails 64 "--connections: expected a number from 1" $base --connections=0
-	fails 64 "--rate: expected N" $base --rate
-	fails 64 "--allow-unjailed takes no value" $base --allow-unjailed=1
+	fails 64 "option '--rate' requires an argument" $base --rate
+	fails 64 "option '--allow-unjailed' doesn't allow" $base --allow-unjailed=1
 	fails 1 "expected ADDRESS:PORT" $base --listen localhost:1
 	fails 1 "expected ADDRESS:PORT" $base --listen 8080
 	fails 1 "expected ADDRESS:PORT" $base --listen 127.0.0.1:99999
@@ -82,13 +83,13 @@ server_start --rate 0 || exit 1
 fails 1 "Address already in use" $base --listen "127.0.0.1:${url##*:}"
 "$d" --db "$db" --tokens "$tmp/tokens" --listen 127.0.0.1:0 2>"$tmp/err"
 is $? 1 "a second server on the same file does not start"
-server_stop
+server_stop TERM
 has "$("$d" --version)" "mmtrendd " "--version"
 has "$("$d" --help)" "--drain-seconds" "--help names every option"
 if [ -e /proc/net/if_inet6 ] && grep -q ' lo$' /proc/net/if_inet6; then
 	server_start --rate 0 --listen '[::1]:0' --url https://perf.example || exit 1
 	is "$(curl -sS "http://[::1]:$(cat "$tmp/port")/healthz")" ok "IPv6"
-	server_stop
+	server_stop TERM
 else
 	skip "IPv6" "loopback has no IPv6 address here"
 fi

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # What a stranger may send: request smuggling, odd paths, odd methods.
-# shellcheck source=tests/lib.sh disable=SC2119
+# shellcheck source=tests/lib.sh
 . "$SRC/tests/lib.sh"
 server_start --rate 0 || exit 1
 port=${url##*:}
@@ -83,7 +83,7 @@ has "$got" "Allow: PUT, GET, HEAD" "... with Allow"
 has "$(curl -sSi -X OPTIONS "$url/style.css")" "Allow: GET, HEAD" "405 for an embedded file too"
 has "$(curl -sS -X POST "$url/hosts.json")" '{"error":' "an error of .json is JSON"
 hasnt "$(curl -sS -X POST "$url/hosts.txt")" '<' "an error of .txt is text"
-has "$(curl -sS "$url/nope")" '<h1>Not found</h1>' "an error of a page is a page"
+has "$(curl -sS "$url/nope")" '<h1>Error 404</h1>' "an error of a page is a page"
 
 head=$(curl -sSI "$url/healthz")
 has "$head" "HTTP/1.1 200" "HEAD is answered"
@@ -112,5 +112,5 @@ for p in /nope.txt /api/v1/runs/nope /api/v1/files/nope /schema/nope /trend.txt;
 done
 hasnt "$got" "$tmp" "no error tells a path of this machine"
 hasnt "$got" "$SRC" "... nor a path of the sources"
-server_stop
+server_stop TERM
 done_testing

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Every size, number and time that a stranger controls has an end.
-# shellcheck source=tests/lib.sh disable=SC2119
+# shellcheck source=tests/lib.sh
 . "$SRC/tests/lib.sh"
 server_start --rate 0 --connections 6 --head-seconds 2 --idle-seconds 3 \
 	--request-seconds 3 || exit 1
@@ -99,7 +99,7 @@ for i in 1 2 3 4 5 6 7 8; do
 done
 is "$n" 2 "of eight connections two are closed at once"
 is "$(get "$url/healthz")" ok "... and when they are gone all is well"
-server_stop
+server_stop TERM
 
 # --- rates ---
 server_start --rate 2 --burst 5 || exit 1
@@ -112,5 +112,5 @@ sleep 2
 is "$(curl -sS -o /dev/null -w '%{http_code}' "$url/healthz")" 200 "time fills the bucket again"
 for i in 1 2 3 4 5 6 7 8; do curl -sS -o /dev/null "$url/style.css"; done
 is "$(curl -sS -o /dev/null -w '%{http_code}' "$url/style.css")" 200 "what is in memory costs nothing"
-server_stop
+server_stop TERM
 done_testing

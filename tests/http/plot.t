@@ -21,6 +21,7 @@ server_start --rate 0 || exit 1
 document 1 114000
 document 2 120000
 document 3 57000 -e 's/"cpus": 2/"cpus": 4/'
+document 4 57500
 t="$url/trend"; q='host=lab1&bench=mincore'
 c="$url/compare"; ab='a=1d0b9c1e&b=2d0b9c1e'
 
@@ -36,6 +37,8 @@ for text in 64k 32k 1d0b9c1e2f3a 3d0b9c1e2f3a us; do
 done
 is "$(printf '%s\n' "$svg" | grep -c '>64k<')" 1 \
 	'a size stands once in the legend, whatever the number of epochs'
+is "$(printf '%s\n' "$svg" | grep stroke-dasharray | head -1 | grep -o M | wc -l)" 2 \
+	'a break where another machine begins, and where the first one is back'
 hasnt "$svg" '<script' 'no script in it'
 picture "$t.svg?$q&size=64k" "$tmp/one.svg" >/dev/null
 hasnt "$(cat "$tmp/one.svg")" '>32k<' 'size=64k: the others are not drawn'

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Who may post: tokens made, refused, bound, expired and revoked.
-# shellcheck source=tests/lib.sh disable=SC2119
+# shellcheck source=tests/lib.sh
 . "$SRC/tests/lib.sh"
 server_start --rate 0 || exit 1
 run=$SRC/tests/wire/valid/example.json
@@ -64,7 +64,7 @@ is "$(as "$new")" 200 "mended: they post again"
 rm "$tmp/tokens"
 is "$(as "$new")" 401 "no file: nobody posts"
 hasnt "$(cat "$log")" "$new" "no token is logged"
-server_stop
+server_stop TERM
 echo garbage >"$tmp/tokens"
 "$d" --db "$tmp/x.db" --tokens "$tmp/tokens" --listen 127.0.0.1:0 2>"$tmp/err"
 is $? 1 "a broken file is no start"

@@ -73,8 +73,8 @@ is "$(jq -c '[.series[] | select(.folio_bytes == 65536) | .value, .spread, .n]' 
 	'JSON: the figures of 64k, in the order posted'
 is "$(jq -r '.series[] | select(.folio_bytes == 32768) | .not_ok["1"].reason' \
 	"$tmp/trend.json")" '=1+1, "quoted"' 'JSON: a figure that is not valid says why'
-is "$(jq -r '.params.memory_bytes, .unit, .better, .quantum' "$tmp/trend.json" |
-	tr '\n' ' ')" '268435456 ns lower 1 ' 'JSON: what the figures are'
+is "$(jq -r '.params, .unit, .better, .quantum' "$tmp/trend.json" |
+	tr '\n' ' ')" 'memory_bytes=268435456 ns lower 1 ' 'JSON: what the figures are'
 is "$(jq -r '.kernels | map_values(length) | unique | tostring' "$tmp/trend.json" \
 	2>/dev/null || jq -c '[.kernels[] | length] | unique' "$tmp/trend.json")" \
 	'[3]' 'JSON: each column has all kernels'
@@ -119,6 +119,8 @@ has "$(get "$t?$q2")" "s skipped: $why" 'HTML: a skip and its reason'
 has "$(get "$t.csv?$q2")" "skip,$why" 'CSV: a skip and its reason'
 is "$(get "$t.json?$q2" | jq -r '.series[0].not_ok["2"].reason')" "$why" \
 	'JSON: a skip and its reason'
+has "$(get "$t.txt?$q2" | flat)" "- - 0 0 skipped (1) (1) skipped: $why" \
+	'text: a reason stands once below the newest figures'
 is "$(get "$t.json?$q2&metric=put_ns" | jq -r .metric)" put_ns 'another metric'
 is "$(get "$t.json?host=lab1&bench=gup.pin_longterm/put_ns" | jq -r .metric)" \
 	put_ns 'the form gives both in one value'
@@ -135,7 +137,7 @@ has "$(get "$t.txt?$q&last=1" | flat)" '2 kernels before these' 'text says so to
 asks() {
 	is "$(get -w ' %{http_code}' "$1" | tr -d '\n')" "$3 $2" "$2: ${1#"$url"}"
 }
-asks "$t.txt" 400 'host: missing; expected one of: lab1'
+asks "$t.txt" 400 'bench: missing; expected one of: gup.pin_longterm, mincore'
 asks "$t.txt?host=x&bench=mincore" 404 'host: there is no "x"; there is: lab1'
 asks "$t.txt?host=lab1" 400 'bench: missing; expected one of: gup.pin_longterm, mincore'
 asks "$t.txt?host=lab1&bench=x" 404 \
@@ -153,6 +155,8 @@ has "$(get "$t?host=%3Cb%3E&bench=x")" '&lt;b&gt;' 'HTML: an error repeats nothi
 is "$(status "$t.txt?$q&last=0")" 400 'last=0'
 is "$(status "$t.txt?$q&nope=1")" 400 'an unknown parameter'
 
+is "$(get "$t.json?bench=mincore" | jq -r .host)" lab1 'the only host needs no name'
+
 # --- compare -----------------------------------------------------------------------
 c="$url/compare"; ab="a=$(k 1)&b=$(k 3)"
 txt=$(get "$c.txt?$ab&bench=mincore")
@@ -160,8 +164,11 @@ mailable "$txt" '/compare.txt'
 row=$(printf '%s\n' "$txt" | tr -s ' ' | grep '^ 64k')
 is "$row" ' 64k 114 0.1% 2 57.1 0.3% 2 -50.0% not judged yet' 'text: one row'
 has "$(printf '%s' "$txt" | flat)" \
-	'32k 120! 0.0% 1 120! 0.0% 1 - not valid: 12 of 8192' \
+	'32k 120! 0.0% 1 120! 0.0% 1 - not valid (1) 64k' \
 	'text: no change and no verdict of what is not valid'
+has "$txt" '(1) not valid: 12 of 8192 folios fell back' 'text: ... and why, once'
+is "$(get "$c.json?$ab" | jq -r '.rows[] | select(.folio_bytes == 32768).verdict')" \
+	'not valid: 12 of 8192 folios fell back' 'JSON: ... in the row itself'
 has "$txt" 'compiler differs: gcc 15.3.0, then clang 19' 'text: what differs'
 has "$txt" 'memory_bytes=268435456' 'text: the parameters'
 is "$(get "$c.json?$ab" | jq -c '.rows[] | select(.folio_bytes == 65536 and
@@ -204,6 +211,13 @@ is "$(get "$url/kernels.json" | jq -r '.rows[1].release')" \
 is "$(get "$url/kernels.json?last=1" | jq '.rows | length')" 1 '/kernels?last=1'
 has "$(get "$url/")" '/trend?bench=mincore&amp;host=lab1&amp;metric=time_ns' \
 	'/ leads to each chart'
+for p in '' kernels; do
+	has "$(get "$url/$p")" "/compare?a=$(k 1)&amp;b=$(k 2)&amp;host=lab1" \
+		"/$p: a kernel of the only host leads to what it changed"
+done
+is "$(get "$url/index.json" | jq -c '[.rows[] | [.bench, .metric, .kernels_valid]]')" \
+	'[["gup.pin_longterm","get_ns",0],["gup.pin_longterm","put_ns",0],["mincore","time_ns",3]]' \
+	'/index.json counts the kernels with a valid figure'
 has "$(get "$url/index.txt")" 'mmtrend push --url' '/ says how to post'
 
 # --- ETag: the same until a run of that host comes ---------------------------------
@@ -224,7 +238,10 @@ txt=$(get "$t.txt?$q")
 mailable "$txt" '/trend.txt over two epochs'
 is "$(printf '%s\n' "$txt" | grep -c 'machine [0-9a-f]\{12\}')" 2 \
 	'text: a table for each machine'
-asks "$c.txt" 400 'host: missing; expected one of: a.lab-2, lab1'
+for v in "$c" "$t"; do
+	asks "$v.txt" 400 'host: missing; expected one of: a.lab-2, lab1'
+done
+hasnt "$(get "$url/kernels")" '/compare?' 'a kernel of either leads nowhere'
 has "$(get "$url/hosts")" 'href="/kernels?host=a.lab-2"' 'another host can be followed'
 is "$(get "$t.json?host=a.lab-2&bench=mincore" | jq -c '.series[1].value')" \
 	'[90100]' '... and drawn'

@@ -76,9 +76,6 @@ static void test_facts(void)
 	ok(h.json, "JSON with a parameter");
 	field(&h, "Content-Type", "application/json5");
 	ok(!h.json, "something that begins like JSON");
-	ok(!head_has_body(&h), "no body");
-	field(&h, "Content-Length", "0");
-	ok(!head_has_body(&h), "an empty body is none");
 }
 
 static bool gzip_ok(const char *accept)
@@ -96,7 +93,7 @@ static void test_gzip(void)
 	ok(gzip_ok("*") && gzip_ok("gzip ; q=0.001"), "any, or hardly");
 	ok(!gzip_ok("") && !gzip_ok(",,,") && !gzip_ok("br"), "not named");
 	ok(!gzip_ok("gzip;q=0") && !gzip_ok("gzip;q=0.000, *"), "refused");
-	ok(!gzip_ok("gzip;q=0.5, identity"), "identity is liked better");
+	ok(!gzip_ok("xgzip") && !gzip_ok("gzi"), "another name");
 	ok(!gzip_ok("gzip;q=nan") && !gzip_ok("gzip;q=-1") &&
 	   !gzip_ok("gzip;q=1e9"), "no quality at all");
 }
@@ -107,24 +104,24 @@ static void test_rate(void)
 	int passed = 0;
 
 	for (int i = 0; i < 10; i++)
-		passed += rate_take(7, 2, 5, s);
+		passed += rate_take(7, 1, 2, 5, s);
 	is_i(passed, 5, "a burst of five, then no more");
-	ok(rate_take(8, 2, 5, s), "another caller is not concerned");
-	ok(!rate_take(7, 2, 5, s + s / 4), "a quarter second is too short");
-	ok(rate_take(7, 2, 5, s + s / 2), "half a second gives one back");
-	ok(!rate_take(7, 2, 5, s + s / 2), "... and only one");
-	rate_give_back(7, 2, 5);
-	ok(rate_take(7, 2, 5, s + s / 2), "what cost nothing is given back");
+	ok(rate_take(8, 1, 2, 5, s), "another caller is not concerned");
+	ok(!rate_take(7, 1, 2, 5, s + s / 4), "a quarter second is too short");
+	ok(rate_take(7, 1, 2, 5, s + s / 2), "half a second gives one back");
+	ok(!rate_take(7, 1, 2, 5, s + s / 2), "... and only one");
+	rate_take(7, -1, 2, 5, s + s / 2);
+	ok(rate_take(7, 1, 2, 5, s + s / 2), "what cost nothing is given back");
 	passed = 0;
 	for (int i = 0; i < 10; i++)
-		passed += rate_take(7, 2, 5, 1000 * s);
+		passed += rate_take(7, 1, 2, 5, 1000 * s);
 	is_i(passed, 5, "a long silence saves up one burst");
-	ok(!rate_take(7, 2, 5, s), "a clock that goes back gives nothing");
+	ok(!rate_take(7, 1, 2, 5, s), "a clock that goes back gives nothing");
 	for (uint64_t key = 100; key < 100000; key++)
-		rate_take(key, 2, 5, 2000 * s);
-	ok(rate_take(7, 2, 5, 2000 * s), "a full table still answers");
+		rate_take(key, 1, 2, 5, 2000 * s);
+	ok(rate_take(7, 1, 2, 5, 2000 * s), "a full table still answers");
 	for (int i = 0; i < 100; i++)
-		passed += rate_take(9, 0, 5, s);
+		passed += rate_take(9, 1, 0, 5, s);
 	is_i(passed, 105, "0 is no limit");
 }
 

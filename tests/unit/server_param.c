@@ -23,14 +23,13 @@ static const char *canonical(const char *query, char out[1024])
 	struct buf b = BUF_INIT;
 	struct err e;
 
-	if (params_parse(&p, spec, params_count(spec), query, &e)) {
+	if (params_parse(&p, spec, query, &e)) {
 		snprintf(out, 1024, "!%s", e.msg);
 	} else {
 		params_canonical(&p, &b);
 		snprintf(out, 1024, "%s", b.s ? b.s : "");
 	}
 	buf_free(&b);
-	params_free(&p);
 	return out;
 }
 
@@ -64,8 +63,7 @@ static void test_queries(void)
 	good("&&host=a&", "host=a");
 	good("host=a&last=&by", "host=a");
 	good("host=a+b", "host=a%20b");
-	good("%68ost=%61", "host=a");
-	good("host=%C3%A9", "host=%C3%A9");
+	good("host=%61%7e", "host=a~");
 	bad("", "host: missing");
 	bad("host=", "host: missing");
 	bad("host=a&host=b", "host: given twice");
@@ -77,6 +75,7 @@ static void test_queries(void)
 	bad("host=a&last=07", "last: expected");
 	bad("host=a&last=+7", "last: expected");
 	bad("host=a&last=7x", "last: expected");
+	bad("host=a&last=%207", "last: expected");
 	bad("host=a&last=-0", "last: expected");
 	bad("host=a&last=99999999999999999999", "last: expected");
 	bad("host=a&by=tim", "by: expected one of time|size");
@@ -88,17 +87,14 @@ static void test_queries(void)
 	bad("host=%zz", "whole %XX escapes");
 	bad("host=%4", "whole %XX escapes");
 	bad("host=a%0ab", "got \"a?b\"");
-	bad("host=%1b[31m", "host: expected plain UTF-8 text");
-	bad("host=%e2%80%ae", "host: expected plain UTF-8 text");
-	bad("host=%ff", "host: expected plain UTF-8 text");
-	bad("host=%c0%af", "host: expected plain UTF-8 text");
-	bad("host=%ed%a0%80", "host: expected plain UTF-8 text");
-	bad("host=%f4%90%80%80", "host: expected plain UTF-8 text");
-	bad("host=%e2%80", "host: expected plain UTF-8 text");
+	bad("host=%1b[31m", "host: expected plain ASCII text");
+	bad("host=%7f", "host: expected plain ASCII text");
+	bad("host=%e2%80%ae", "host: expected plain ASCII text");
+	bad("host=%ff", "host: expected plain ASCII text");
 	bad("host=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 	    "aaaa", "1 to 64 bytes");
 	memset(long_value, 'a', 80);
-	bad(long_value, "query: expected name=value");
+	bad(long_value, "aaa: unknown parameter");
 	memcpy(long_value, "host=", 5);
 	memset(long_value + 5, 'a', PARAM_MAX_LEN);
 	bad(long_value, "host: expected at most 511 bytes");
@@ -112,18 +108,15 @@ static void test_values(void)
 	struct params p;
 	struct err e;
 
-	is_i(params_parse(&p, spec, 4, "host=lab1&last=12", &e), 0, "parses");
+	is_i(params_parse(&p, spec, "host=lab1&last=12", &e), 0, "parses");
 	is(param_text(&p, "host"), "lab1", "a text");
 	is_i(param_int(&p, "last"), 12, "an integer");
 	is(param_text(&p, "by"), "time", "a default");
 	is(param_text(&p, "a"), NULL, "absent without a default");
 	is_i(param_int(&p, "a"), 0, "... is 0 as an integer");
-	params_free(&p);
-	is_i(params_parse(&p, spec + 4, 0, NULL, &e), 0,
+	is_i(params_parse(&p, spec + 4, "", &e), 0,
 	     "a table of none takes no query");
-	params_free(&p);
-	is_i(params_parse(&p, spec + 4, 0, "x=1", &e), -1, "... and no value");
-	params_free(&p);
+	is_i(params_parse(&p, spec + 4, "x=1", &e), -1, "... and no value");
 }
 
 static void test_decode(void)
@@ -139,7 +132,6 @@ static void test_decode(void)
 	     "does not fit");
 	is_i(param_decode("%41", 2, false, out, sizeof(out)), -1,
 	     "an escape is not read past the end");
-	is_i(param_decode("", 0, false, out, 0), -1, "no room at all");
 }
 
 int main(void)

@@ -29,12 +29,10 @@ static void put(const char *text)
 static void refused(const char *text, const char *what)
 {
 	struct err e = { "" };
-	struct tokens *t;
 
 	put(text);
-	t = tokens_open(path, &e);
-	ok(!t && strstr(e.msg, ":1: expected prefix"), "refused: %s", what);
-	tokens_close(t);
+	ok(token_file_check(path, &e) && strstr(e.msg, ":1: expected prefix"),
+	   "refused: %s", what);
 }
 
 static void test_files(void)
@@ -50,41 +48,41 @@ static void test_files(void)
 	refused("AAAAAAAA " HASH " runs * soon\n", "a word for a date");
 }
 
+/* The answer to TOKEN with the file's text; @host as it was bound. */
+static int check(const char *text, const char *bearer, const char *scope,
+		 char host[80])
+{
+	struct err e;
+
+	put(text);
+	return token_check(path, bearer, scope, host, &e);
+}
+
 static void test_answers(void)
 {
+	const char *lab1 = "# comment\n\nAAAAAAAA " HASH " runs lab1 never\n";
 	char host[80];
 	struct err e;
-	struct tokens *t;
 
-	put("# comment\n\nAAAAAAAA " HASH " runs lab1 never\n");
-	t = tokens_open(path, &e);
-	if (!ok(t, "a good file opens")) {
-		printf("# %s\n", e.msg);
-		return;
-	}
-	is_i(token_check(t, TOKEN, "runs", host), TOKEN_OK, "known");
+	put(lab1);
+	is_i(token_file_check(path, &e), 0, "a good file");
+	is_i(check(lab1, TOKEN, "runs", host), 0, "known");
 	is(host, "lab1", "... and bound to its host");
-	is_i(token_check(t, TOKEN, "pushes", host), TOKEN_SCOPE,
-	     "another scope");
+	is_i(check(lab1, TOKEN, "pushes", host), 403, "another scope");
 	is(host, "", "... binds nothing");
-	is_i(token_check(t, TOKEN "A", "runs", host), TOKEN_UNKNOWN, "longer");
-	is_i(token_check(t, "", "runs", host), TOKEN_UNKNOWN, "empty");
-	put("AAAAAAAA " HASH " runs * 2001-01-01\n");
-	is_i(token_check(t, TOKEN, "runs", host), TOKEN_EXPIRED,
-	     "expired, seen at once");
-	put("AAAAAAAA " HASH " runs * 2999-01-01\n");
-	is_i(token_check(t, TOKEN, "runs", host), TOKEN_OK, "not expired");
+	is_i(check(lab1, TOKEN "A", "runs", host), 401, "longer");
+	is_i(check(lab1, "", "runs", host), 401, "none");
+	is_i(check("AAAAAAAA " HASH " runs * 2001-01-01\n", TOKEN, "runs",
+		   host), 401, "expired");
+	is_i(check("AAAAAAAA " HASH " runs * 2999-01-01\n", TOKEN, "runs",
+		   host), 0, "not expired");
 	is(host, "", "... and bound to no host");
-	put("AAAAAAAA " HASH " runs * never\ngarbage\n");
-	is_i(token_check(t, TOKEN, "runs", host), TOKEN_UNKNOWN,
-	     "a broken file lets nobody in");
+	is_i(check("AAAAAAAA " HASH " runs * never\ngarbage\n", TOKEN, "runs",
+		   host), 401, "a broken file lets nobody in");
 	unlink(path);
-	is_i(token_check(t, TOKEN, "runs", host), TOKEN_UNKNOWN,
-	     "no file lets nobody in");
-	put("AAAAAAAA " HASH " runs * never\n");
-	is_i(token_check(t, TOKEN, "runs", host), TOKEN_OK, "back again");
-	tokens_close(t);
-	tokens_close(NULL);
+	is_i(token_file_check(path, &e), 0, "no file is a good file");
+	is_i(token_check(path, TOKEN, "runs", host, &e), 401,
+	     "... which lets nobody in");
 }
 
 int main(void)

@@ -8,24 +8,29 @@
 #define HOSTILE "<script>alert(\"1\")</script> & 'x'"
 
 static const struct view_col cols[] = {
-	{ "name", "name", false, false, false },
-	{ "value", "value_ns", true, true, false },
-	{ NULL, "hidden", false, false, true },
+	{ "name", "name", VIEW_TEXT },
+	{ "value", "value_ns", VIEW_FIGURE },
+	{ NULL, "hidden", VIEW_TEXT },
 };
 
-/* Body of @v in a form; freed by the next call. */
-static const char *render(const struct view *v, enum form form)
+static const struct site site;
+
+/* What @tell tells, in a form; freed by the next call. */
+static const char *render(const char *title, void (*tell)(struct view *v),
+			  enum form form)
 {
 	static struct response r;
-	static const struct site site = { 0 };
 	struct request q = {
 		.site = &site, .method = "GET", .path = "/hosts", .arg = "",
 		.form = form, .query = "host=a%26b&last=3",
 	};
+	struct view v;
 
 	buf_free(&r.body);
 	r = (struct response){ .status = 200 };
-	view_send(v, &q, &r);
+	view_begin(&v, &q, &r, title);
+	tell(&v);
+	view_end(&v);
 	return r.status == 200 && r.body.len ? r.body.s : "";
 }
 
@@ -51,12 +56,12 @@ static bool is_mailable(const char *s)
 	return longest_line(s) <= REPORT_WIDTH;
 }
 
-static struct view *small(void)
+static void small(struct view *v)
 {
-	struct view *v = view_new("a <title>");
-
-	view_head(v, "head & line");
+	if (v->q->form == FORM_HTML)
+		view_picture(v, "alt \"text\"");
 	view_cols(v, cols, 3);
+	view_head(v, "head & line");
 	view_cell(v, HOSTILE, HOSTILE, "/x?a=1&b=\"2\"");
 	view_cell_int(v, 42);
 	view_cell_text(v, "=1+1,\"q\"");
@@ -64,14 +69,11 @@ static struct view *small(void)
 	view_cell_int(v, RECORD_NULL);
 	view_cell_text(v, NULL);
 	view_note(v, "note < %d", 7);
-	return v;
 }
 
 static void test_text(void)
 {
-	struct view *v = small();
-
-	is(render(v, FORM_TXT),
+	is(render("a <title>", small, FORM_TXT),
 	   "  a <title>\n"
 	   "  head & line\n"
 	   "\n"
@@ -80,44 +82,34 @@ static void test_text(void)
 	   "  <script>alert(\"1\")</script> & 'x'     42\n"
 	   "  -                                      -\n"
 	   "  note < 7\n", "text: as it is, null is -, hidden is left out");
-	view_free(v);
 }
 
 static void test_json(void)
 {
-	struct view *v = small();
-
-	is(render(v, FORM_JSON),
-	   "{\"view\":\"hosts\",\"title\":\"a <title>\",\"notes\":"
-	   "[\"head & line\",\"note < 7\"],\"columns\":[{\"key\":\"name\"},"
-	   "{\"key\":\"value_ns\"},{\"key\":\"hidden\"}],\"rows\":["
+	is(render("a <title>", small, FORM_JSON),
+	   "{\"view\":\"hosts\",\"title\":\"a <title>\",\"columns\":["
+	   "{\"key\":\"name\"},{\"key\":\"value_ns\"},{\"key\":\"hidden\"}],"
+	   "\"rows\":["
 	   "{\"name\":\"<script>alert(\\\"1\\\")<\\/script> & 'x'\","
 	   "\"value_ns\":42,\"hidden\":\"=1+1,\\\"q\\\"\"},\n"
-	   "{\"name\":null,\"value_ns\":null,\"hidden\":null}]}\n",
+	   "{\"name\":null,\"value_ns\":null,\"hidden\":null}],\"notes\":"
+	   "[\"head & line\",\"note < 7\"]}\n",
 	   "JSON: numbers bare, text quoted, nulls null, hidden shown");
-	view_free(v);
 }
 
 static void test_csv(void)
 {
-	struct view *v = small();
-
-	is(render(v, FORM_CSV),
+	is(render("a <title>", small, FORM_CSV),
 	   "name,value_ns,hidden\r\n"
 	   "\"<script>alert(\"\"1\"\")</script> & 'x'\",42,"
 	   "\"=1+1,\"\"q\"\"\"\r\n"
 	   ",,\r\n", "CSV: RFC 4180, data as they are, null is empty");
-	view_free(v);
 }
 
 static void test_html(void)
 {
-	struct view *v = small();
-	const char *s;
+	const char *s = render("a <title>", small, FORM_HTML);
 
-	view_picture(v, "/trend", "alt \"text\"");
-	view_html(v, "<form></form>");
-	s = render(v, FORM_HTML);
 	ok(!strstr(s, "<script>alert"), "HTML: a name cannot become an element");
 	ok(strstr(s, "<h1>a &lt;title&gt;</h1>") != NULL, "HTML: title escaped");
 	ok(strstr(s, "<title>a &lt;title&gt;") != NULL,
@@ -131,93 +123,204 @@ static void test_html(void)
 	ok(strstr(s, "<noscript><img src=\"/hosts.svg?host=a%26b&amp;last=3\""
 		  " alt=\"alt &quot;text&quot;\"></noscript>") != NULL,
 	   "HTML: the picture has an alternative");
-	ok(strstr(s, "<script type=\"module\" src=\"/trend.js\"></script>") != NULL,
+	ok(strstr(s, "<script type=\"module\" src=\"/hosts.js\"></script>") != NULL,
 	   "HTML: a picture's script is loaded");
 	ok(!strstr(s, "<!--main-->") && !strstr(s, "<!--script-->"),
 	   "HTML: no mark of the shell is left");
-	view_free(v);
 }
 
 /* Ten columns of nine digits do not fit one table of 72. */
-static void test_wide(void)
+static void wide(struct view *v)
 {
-	struct view_col wide[20] = { { .name = "kernel" } };
-	char name[20][16], cell[16];
-	struct view *v = view_new("wide");
-	const char *s;
-	size_t found = 0;
+	static struct view_col col[20] = { { .name = "kernel" } };
+	static char name[20][16];
 
 	for (int i = 1; i < 20; i++) {
 		snprintf(name[i], sizeof(name[i]), "%dk", 4 << i);
-		wide[i] = (struct view_col){ .name = name[i], .right = true };
+		col[i] = (struct view_col){ name[i], name[i], VIEW_FIGURE };
 	}
-	view_cols(v, wide, 20);
+	view_cols(v, col, 20);
 	view_cell_text(v, "4d0b9c1e2f3a");
 	for (int i = 1; i < 20; i++)
 		view_cell_int(v, 100000000 + i);
-	s = render(v, FORM_TXT);
+}
+
+static void test_wide(void)
+{
+	const char *s = render("wide", wide, FORM_TXT);
+	size_t found = 0;
+	char cell[16];
+
 	ok(is_mailable(s), "text: a wide table goes on in another, 72 columns");
 	for (int i = 1; i < 20; i++) {
 		snprintf(cell, sizeof(cell), "%d", 100000000 + i);
 		found += strstr(s, cell) != NULL;
 	}
 	is_i((long long)found, 19, "text: ... and no figure is broken or lost");
-	view_free(v);
+	ok(strstr(s, "4d0b9c1e2f3a  ") != NULL, "text: ... nor a kernel's name");
 }
 
-static void test_long(void)
+/* All sizes of a 4k kernel, as wide as figures of one unit can be. */
+static void nine(struct view *v)
 {
-	struct view *v = view_new("t\xc3\xaftle");
+	static const struct view_col col[] = {
+		{ "kernel", "kernel", VIEW_TEXT }, { "base", "", VIEW_FIGURE },
+		{ "16k", "", VIEW_FIGURE }, { "32k", "", VIEW_FIGURE },
+		{ "64k", "", VIEW_FIGURE }, { "128k", "", VIEW_FIGURE },
+		{ "256k", "", VIEW_FIGURE }, { "512k", "", VIEW_FIGURE },
+		{ "1m", "", VIEW_FIGURE }, { "2m", "", VIEW_FIGURE },
+	};
+
+	view_cols(v, col, 10);
+	view_cell_text(v, "4d0b9c1e2f3a");
+	view_cell_text(v, "3105!");
+	for (int i = 0; i < 7; i++)
+		view_cell_text(v, "57.1");
+	view_cell_text(v, "8.31!");
+}
+
+static void test_nine(void)
+{
+	is(render("t", nine, FORM_TXT), "  t\n\n"
+	   "  kernel         base   16k   32k   64k  128k  256k  512k    1m     2m\n"
+	   "  ------------  -----  ----  ----  ----  ----  ----  ----  ----  -----\n"
+	   "  4d0b9c1e2f3a  3105!  57.1  57.1  57.1  57.1  57.1  57.1  57.1  8.31!\n",
+	   "text: nine sizes are one table");
+}
+
+static void lengthy(struct view *v)
+{
 	char word[300];
 
 	memset(word, 'w', sizeof(word) - 1);
 	word[sizeof(word) - 1] = '\0';
-	view_head(v, "%s", word);
 	view_cols(v, cols, 3);
+	view_head(v, "%s", word);
 	view_cell_text(v, "\xe2\x82\xac one two three four five six seven eight nine"
 		       " ten eleven twelve");
 	view_cell_int(v, INT64_MAX);
 	view_cell_text(v, NULL);
 	view_note(v, "%s", word);
-	ok(is_mailable(render(v, FORM_TXT)),
-	   "text: long words and foreign letters stay in 72 ASCII columns");
-	view_free(v);
 }
 
-static void test_sections(void)
+static void sections(struct view *v)
 {
-	static const struct view_col other[] = { { .name = "o", .key = "o" } };
-	struct view *v = view_new("t");
+	static const struct view_col other[] = { { "o", "o", VIEW_TEXT } };
 
 	view_section(v, "one %d", 1);
 	view_cols(v, cols, 3);
 	for (int i = 0; i < 3; i++)
 		view_cell_int(v, i);
+	view_section(v, "nothing");
 	view_section(v, "two");
+	view_cols(v, cols, 3);
 	for (int i = 3; i < 6; i++)
 		view_cell_int(v, i);
 	view_section(v, "three");
 	view_cols(v, other, 1);
 	view_cell_text(v, "o");
-	is(render(v, FORM_CSV), "name,value_ns,hidden\r\n0,1,2\r\n3,4,5\r\n",
+	view_section(v, "four");
+	view_head(v, "a line");
+}
+
+static void test_sections(void)
+{
+	is(render("t", sections, FORM_CSV),
+	   "name,value_ns,hidden\r\n0,1,2\r\n3,4,5\r\n",
 	   "CSV: the rows of all sections that share the first columns");
-	ok(strstr(render(v, FORM_TXT), "  two\n\n  name  value\n") != NULL,
-	   "text: each section has caption, header and rows");
-	ok(strstr(render(v, FORM_HTML), "<caption>three</caption>") != NULL,
-	   "HTML: each table has its caption");
-	view_free(v);
+	is(render("t", sections, FORM_TXT), "  t\n"
+	   "\n  one 1\n\n  name  value\n  ----  -----\n  0         1\n"
+	   "\n  two\n\n  name  value\n  ----  -----\n  3         4\n"
+	   "\n  three\n\n  o\n  -\n  o\n"
+	   "\n  four\n  a line\n",
+	   "text: each section has caption, header and rows, an empty one none");
+	ok(strstr(render("t", sections, FORM_HTML), "<caption>three</caption>")
+	   != NULL, "HTML: each table has its caption");
+	ok(strstr(render("t", sections, FORM_HTML), "<h2>four</h2>\n<pre")
+	   != NULL, "HTML: ... and a section without one its heading");
+}
+
+static void nothing(struct view *v)
+{
+	(void)v;
 }
 
 static void test_empty(void)
 {
-	struct view *v = view_new("t");
+	is(render("t", nothing, FORM_CSV), "",
+	   "CSV: a page without a table is empty");
+	is(render("t", nothing, FORM_JSON), "{\"view\":\"hosts\",\"title\":\"t\","
+	   "\"columns\":[],\"rows\":[],\"notes\":[]}\n",
+	   "JSON: a page without a table");
+}
 
-	is(render(v, FORM_CSV), "", "CSV: a page without a table is empty");
-	is(render(v, FORM_JSON), "{\"view\":\"hosts\",\"title\":\"t\",\"notes\":[],"
-	   "\"columns\":[],\"rows\":[]}\n", "JSON: a page without a table");
-	view_free(v);
-	view_free(NULL);
-	is(render(NULL, FORM_TXT), "", "a view without memory is no page");
+static void out_of_memory(struct view *v)
+{
+	v->cells.failed = v->q->form == FORM_TXT;
+	v->notes.failed = v->q->form == FORM_JSON;
+	v->body.failed = v->q->form == FORM_CSV;
+	small(v);
+}
+
+static void test_memory(void)
+{
+	is(render("t", out_of_memory, FORM_TXT), "", "text without memory: 503");
+	is(render("t", out_of_memory, FORM_JSON), "", "JSON without memory: 503");
+	is(render("t", out_of_memory, FORM_CSV), "", "CSV without memory: 503");
+}
+
+static char reason[] = "12 of 8192 folios fell back", brief[] = "no such size";
+static const struct store_point points[] = {
+	{ .status = RECORD_OK, .n = 1 },
+	{ .status = RECORD_INVALID, .reason = reason },
+	{ .status = RECORD_SKIP, .reason = brief },
+	{ .status = RECORD_FAILED, .reason = brief },
+	{ .status = RECORD_FAILED, .reason = brief },
+};
+
+static void reasons(struct view *v)
+{
+	static const struct view_col col[] = { { "is", "is", VIEW_TEXT } };
+	struct view_reasons why = { .n = 0 };
+
+	view_cols(v, col, 1);
+	for (int i = 0; i < 5; i++)
+		view_reason(&why, &points[i]);
+	for (int i = 0; i < 5; i++)
+		view_cell_why(v, view_status(&points[i]), &points[i], &why);
+	view_tell_reasons(v, &why);
+}
+
+static void test_reasons(void)
+{
+	is(render("t", reasons, FORM_TXT), "  t\n\n"
+	   "  is\n"
+	   "  ---------------------\n"
+	   "  ok\n"
+	   "  not valid (1)\n"
+	   "  skipped: no such size\n"
+	   "  failed (2)\n"
+	   "  failed (2)\n"
+	   "  (1) not valid: 12 of 8192 folios fell back\n"
+	   "  (2) failed: no such size\n",
+	   "text: a reason that is long or said twice stands below, once");
+	is(render("t", reasons, FORM_CSV), "is\r\nok\r\n"
+	   "not valid: 12 of 8192 folios fell back\r\n"
+	   "skipped: no such size\r\nfailed: no such size\r\n"
+	   "failed: no such size\r\n", "CSV: each row has its reason");
+}
+
+static void test_null_last(void)
+{
+	char a[] = "mincore", n[] = "null", z[] = "pvm";
+	struct store_chart v[] = {
+		{ .bench = n }, { .bench = a }, { .bench = n }, { .bench = z },
+	};
+	struct store_charts c = { v, 4 };
+
+	view_null_last(&c);
+	ok(v[0].bench == a && v[1].bench == z && v[2].bench == n &&
+	   v[3].bench == n, "charts of null come last, the others as they were");
 }
 
 static void test_refused(void)
@@ -226,7 +329,6 @@ static void test_refused(void)
 		{ STORE_MISSING, 404, 0 }, { STORE_CONFLICT, 400, 0 },
 		{ STORE_BUSY, 503, 2 }, { STORE_ERROR, 500, 0 },
 	};
-	static const struct site site = { 0 };
 	struct request q = { .site = &site, .path = "/hosts", .query = "",
 			     .form = FORM_TXT };
 	struct err e = { "/secret/path" };
@@ -249,27 +351,25 @@ static void test_refused(void)
 
 static void test_missing(void)
 {
-	static const struct site site = { 0 };
 	struct request q = { .site = &site, .path = "/hosts", .query = "",
 			     .form = FORM_TXT };
 	struct response r = { .status = 200 };
-	struct view_names there = { 0 };
-	char name[40][4];
+	struct buf names = BUF_INIT;
+	char name[16];
 
-	view_missing(&q, &r, "host", NULL, &there);
+	view_missing(&q, &r, "host", NULL, &names);
 	is_i(r.status, 400, "a missing value is a 400");
 	is(r.body.s, "host: missing; expected one of: nothing yet\n",
 	   "... that says when nothing could be given");
-	for (int i = 0; i < 40; i++) {
-		snprintf(name[i], sizeof(name[i]), "h%d", i / 2);
-		view_name(&there, name[i]);
+	for (int i = 0; i < 400; i++) {
+		snprintf(name, sizeof(name), "h%d", i);
+		view_name(&names, name);
 	}
-	view_name(&there, "h20");
-	view_name(&there, "h21");
-	view_missing(&q, &r, "host", "x", &there);
+	view_missing(&q, &r, "host", "x", &names);
 	is_i(r.status, 404, "an unknown value is a 404");
-	ok(strstr(r.body.s, "there is: h0, h1,") && strstr(r.body.s, "h19, ...\n"),
-	   "... that lists what there is, each once, up to 20");
+	ok(strstr(r.body.s, "there is: h0, h1,") && strstr(r.body.s, "...\n"),
+	   "... that lists what there is, as much as an error holds");
+	buf_free(&names);
 	buf_free(&r.body);
 }
 
@@ -297,9 +397,14 @@ int main(void)
 	test_csv();
 	test_html();
 	test_wide();
-	test_long();
+	test_nine();
+	ok(is_mailable(render("t\xc3\xaftle", lengthy, FORM_TXT)),
+	   "text: long words and foreign letters stay in 72 ASCII columns");
 	test_sections();
 	test_empty();
+	test_memory();
+	test_reasons();
+	test_null_last();
 	test_refused();
 	test_missing();
 	test_points();
