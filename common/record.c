@@ -313,24 +313,32 @@ static int read_param(struct walk *w, const struct field *f, json_t *j,
 	return json_is_integer(j) ? read_int(w, f, j, &p->i) : refuse(w, f, j);
 }
 
-static int read_object(struct walk *w, const struct field *object, json_t *j,
-		       char *at)
+/* The first key of @j that no field has. */
+static int refuse_key(struct walk *w, const struct field *object, json_t *j)
 {
-	const struct field *f = object->sub;
-
-	for (; f < object->sub + object->max; f++) {
-		enter(w, f->key, 0);
-		if (read_value(w, f, json_object_get(j, f->key),
-			       at + f->offset))
-			return -1;
-		w->depth--;
+	for (const struct field *f = object->sub; f < object->sub + object->max; f++)
 		json_object_del(j, f->key);
-	}
-	if (!json_object_size(j))
-		return 0;
 	enter(w, json_object_iter_key(json_object_iter(j)), 0);
 	where(w);
 	return say(w->e, "unknown key");
+}
+
+static int read_object(struct walk *w, const struct field *object, json_t *j,
+		       char *at)
+{
+	size_t known = 0;
+
+	for (const struct field *f = object->sub; f < object->sub + object->max;
+	     f++) {
+		json_t *v = json_object_get(j, f->key);
+
+		enter(w, f->key, 0);
+		if (read_value(w, f, v, at + f->offset))
+			return -1;
+		w->depth--;
+		known += v != NULL;
+	}
+	return known == json_object_size(j) ? 0 : refuse_key(w, object, j);
 }
 
 /* An ARRAY or, with keys, a MAP. */

@@ -72,7 +72,8 @@ struct record_bench {
 	struct record_metric *metrics; size_t nmetrics;
 };
 
-/* Samples of one metric in one launch: sums over a timed burst. */
+/* Samples of one metric in one launch: each is the time (or count) of one pass,
+ * the mean over the passes of a timed burst, in whole units. */
 struct record_samples {
 	char *metric;
 	struct record_ints values;

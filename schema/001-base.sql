@@ -26,6 +26,8 @@ CREATE TABLE epoch (
 CREATE TABLE kernel (
 	id		INTEGER PRIMARY KEY,		-- ascending by first arrival
 	key		TEXT NOT NULL UNIQUE,
+	pool		INTEGER NOT NULL REFERENCES kernel(id),	-- the first of this tree
+							-- hash, config and compiler
 	release		TEXT NOT NULL,
 	version		TEXT,
 	commit_sha	TEXT,
@@ -38,41 +40,59 @@ CREATE TABLE kernel (
 	first_posted	TEXT NOT NULL
 ) STRICT;
 CREATE INDEX kernel_commit ON kernel(commit_sha) WHERE commit_sha IS NOT NULL;
+CREATE INDEX kernel_tree ON kernel(tree_hash) WHERE tree_hash IS NOT NULL;
 
--- One result over kernels on one host epoch.
-CREATE TABLE series (
+-- What one benchmark measures on one host epoch; all its sizes share it.
+CREATE TABLE metric (
 	id		INTEGER PRIMARY KEY,
 	epoch		INTEGER NOT NULL REFERENCES epoch(id),
 	bench		TEXT NOT NULL,
-	rev		INTEGER NOT NULL,
-	metric		TEXT NOT NULL,
-	folio_bytes	INTEGER NOT NULL,
+	name		TEXT NOT NULL,
 	params		TEXT NOT NULL,			-- canonical: record_params_text()
-	exact		TEXT NOT NULL DEFAULT '',	-- exact metrics: compiler, emulator, config
+	rev		INTEGER NOT NULL,
 	unit		TEXT NOT NULL,
 	better		TEXT NOT NULL,
 	quantum		INTEGER NOT NULL,
 	ops		INTEGER NOT NULL,
 	reduce		TEXT NOT NULL,
 	same_as		TEXT,
-	last_run	INTEGER NOT NULL,		-- newest run with a row of it
-	figures		INTEGER NOT NULL DEFAULT 0,	-- kernels with an ok row of it
-	UNIQUE (epoch, bench, metric, params, folio_bytes, rev, exact)
+	last_run	INTEGER NOT NULL DEFAULT 0,	-- newest run that has it
+	valid		INTEGER NOT NULL DEFAULT 0,	-- kernels with a valid figure
+	measured	INTEGER NOT NULL DEFAULT 0,	-- kernels with any figure
+	UNIQUE (epoch, bench, name, params, rev)
+) STRICT;
+
+-- One result over kernels.
+CREATE TABLE series (
+	id		INTEGER PRIMARY KEY,
+	metric		INTEGER NOT NULL REFERENCES metric(id),
+	folio_bytes	INTEGER NOT NULL,
+	exact		TEXT NOT NULL,			-- exact metrics: compiler, config
+	UNIQUE (metric, folio_bytes, exact)
+) STRICT;
+
+-- Runs of one boot are not independent; those that do not know theirs ("") are
+-- taken for one.
+CREATE TABLE boot (
+	id		INTEGER PRIMARY KEY,
+	epoch		INTEGER NOT NULL REFERENCES epoch(id),
+	text		TEXT NOT NULL,
+	UNIQUE (epoch, text)
 ) STRICT;
 
 CREATE TABLE run (
 	id		INTEGER PRIMARY KEY,
 	uuid		TEXT NOT NULL UNIQUE,
-	body_sha256	BLOB NOT NULL,
+	body_sha256	TEXT NOT NULL,
 	epoch		INTEGER NOT NULL REFERENCES epoch(id),
 	kernel		INTEGER NOT NULL REFERENCES kernel(id),
-	boot		TEXT NOT NULL,
+	boot		INTEGER NOT NULL REFERENCES boot(id),
 	started_at	TEXT,
 	posted_at	TEXT NOT NULL,
 	invalid		TEXT				-- first reason against the whole run
 ) STRICT;
 CREATE INDEX run_kernel ON run(kernel, epoch);
-CREATE INDEX run_epoch ON run(epoch, kernel, boot);
+CREATE INDEX run_epoch ON run(epoch, kernel);
 
 -- The document as posted, compressed: what a person can always go back to.
 CREATE TABLE body (
@@ -81,19 +101,23 @@ CREATE TABLE body (
 	deflated	BLOB NOT NULL
 ) STRICT;
 
--- One series in one run. launches: varint-packed launch values.
+-- One series in one run. A run's sizes of a metric stand together, and runs that
+-- pool into one figure: a run changes as many pages as it has metrics. Ids of
+-- the run's own transaction: REFERENCES would only look them up again.
 CREATE TABLE result (
-	series		INTEGER NOT NULL REFERENCES series(id),
-	kernel		INTEGER NOT NULL REFERENCES kernel(id),
-	run		INTEGER NOT NULL REFERENCES run(id),
+	metric		INTEGER NOT NULL,
+	pool		INTEGER NOT NULL,		-- kernel.pool; the build: run.kernel
+	series		INTEGER NOT NULL,
+	boot		INTEGER NOT NULL,
+	run		INTEGER NOT NULL,
 	status		INTEGER NOT NULL,		-- enum record_status
 	n		INTEGER NOT NULL,
 	value		INTEGER,
 	spread		INTEGER,
 	first		INTEGER,
-	launches	BLOB,
+	launches	BLOB,				-- varints, one a launch
 	reason		TEXT,
-	PRIMARY KEY (series, kernel, run)
+	PRIMARY KEY (metric, pool, series, boot, run)
 ) STRICT, WITHOUT ROWID;
 
 -- Content by its hash: kernel configs.

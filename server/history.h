@@ -8,11 +8,17 @@
  * claims, never by the digits of a SHA.
  */
 
-/* One SQL expression over table kernel (alias k) that rises with the order;
- * callers add DESC to it. The only place that knows the order. */
-const char *history_order_sql(void);
+/* One SQL expression over table kernel (alias k) that rises with the order. The
+ * only place that knows the order. */
+static inline const char *history_order_sql(void)
+{
+	return "k.id";		/* ids ascend by first arrival */
+}
 
-/* The same in words, for the pages: "kernels in the order first posted". */
-const char *history_order_text(void);
+/* The same in words, for the pages. */
+static inline const char *history_order_text(void)
+{
+	return "kernels in the order first posted";
+}
 
 #endif

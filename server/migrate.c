@@ -11,31 +11,23 @@ static const char *const files[] = {
 };
 #define NFILES	(sizeof(files) / sizeof(files[0]))
 
-static int query_int(sqlite3 *db, const char *sql, int *value, struct err *e)
-{
-	sqlite3_stmt *st = NULL;
-	int ret = -1;
-
-	if (sqlite3_prepare_v2(db, sql, -1, &st, NULL) == SQLITE_OK &&
-	    sqlite3_step(st) == SQLITE_ROW) {
-		*value = sqlite3_column_int(st, 0);
-		ret = 0;
-	} else {
-		err_set(e, "cannot be read: %s", sqlite3_errmsg(db));
-	}
-	sqlite3_finalize(st);
-	return ret;
-}
-
 /* Ours, or empty: then @version is 0. */
 static int check(sqlite3 *db, size_t known, size_t *version, struct err *e)
 {
-	int application, user, objects;
+	int application = 0, user = 0, objects = 0;
+	sqlite3_stmt *st = NULL;
+	int ret = sqlite3_prepare_v2(db, "SELECT application_id, user_version,"
+			" (SELECT count(*) FROM sqlite_schema) FROM"
+			" pragma_application_id, pragma_user_version", -1, &st,
+			NULL);
 
-	if (query_int(db, "PRAGMA application_id", &application, e) ||
-	    query_int(db, "PRAGMA user_version", &user, e) ||
-	    query_int(db, "SELECT count(*) FROM sqlite_schema", &objects, e))
-		return -1;
+	if (ret == SQLITE_OK && sqlite3_step(st) == SQLITE_ROW) {
+		application = sqlite3_column_int(st, 0);
+		user = sqlite3_column_int(st, 1);
+		objects = sqlite3_column_int(st, 2);
+	}
+	if (sqlite3_finalize(st) != SQLITE_OK || ret != SQLITE_OK)
+		return err_set(e, "cannot be read: %s", sqlite3_errmsg(db));
 	if (application != MIGRATE_APPLICATION &&
 	    (application || user || objects))
 		return err_set(e, "not a database of mmtrendd");

@@ -8,7 +8,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -24,11 +23,11 @@
 
 /* --- small helpers of all store files ------------------------------------ */
 
-static void bind_list(sqlite3_stmt *st, const char *format, va_list ap)
+void store_bind(sqlite3_stmt *st, const char *format, va_list ap)
 {
-	int i;
+	int n = sqlite3_bind_parameter_count(st);
 
-	for (i = 1; *format; format++, i++) {
+	for (int i = 1; i <= n && *format; format++, i++) {
 		if (*format == 'i') {
 			int64_t v = va_arg(ap, int64_t);
 
@@ -48,15 +47,6 @@ static void bind_list(sqlite3_stmt *st, const char *format, va_list ap)
 	}
 }
 
-void store_bind(sqlite3_stmt *st, const char *format, ...)
-{
-	va_list ap;
-
-	va_start(ap, format);
-	bind_list(st, format, ap);
-	va_end(ap);
-}
-
 sqlite3_stmt *store_query(sqlite3 *db, const char *sql, const char *format, ...)
 {
 	sqlite3_stmt *st = NULL;
@@ -65,23 +55,17 @@ sqlite3_stmt *store_query(sqlite3 *db, const char *sql, const char *format, ...)
 	if (sqlite3_prepare_v2(db, sql, -1, &st, NULL) != SQLITE_OK)
 		return NULL;
 	va_start(ap, format);
-	bind_list(st, format, ap);
+	store_bind(st, format, ap);
 	va_end(ap);
 	return st;
 }
 
-char *store_text(sqlite3_stmt *st, int col)
+int store_text(sqlite3_stmt *st, int col, char **to)
 {
 	const char *text = (const char *)sqlite3_column_text(st, col);
 
-	return text ? strdup(text) : NULL;
-}
-
-int64_t store_int(sqlite3_stmt *st, int col)
-{
-	if (sqlite3_column_type(st, col) == SQLITE_NULL)
-		return RECORD_NULL;
-	return sqlite3_column_int64(st, col);
+	*to = text ? strdup(text) : NULL;
+	return text && !*to ? -1 : 0;
 }
 
 int store_failed(sqlite3 *db, struct err *e)
@@ -90,95 +74,62 @@ int store_failed(sqlite3 *db, struct err *e)
 		       sqlite3_extended_errcode(db));
 }
 
+static int run(sqlite3 *db, const char *sql)
+{
+	return sqlite3_exec(db, sql, NULL, NULL, NULL);
+}
+
 /* --- generations --------------------------------------------------------- */
 
-static struct generation **generation_slot(struct store *s, const char *host)
+/* The one that a host counts by. Two hosts of one only share a cache miss. */
+static uint64_t *generation_of(struct store *s, const char *host)
 {
-	struct generation **g;
 	uint32_t hash = 2166136261u;
-	const char *c;
 
-	for (c = host; *c; c++)
-		hash = (hash ^ (unsigned char)*c) * 16777619u;
-	g = &s->generation[hash % STORE_GENERATIONS];
-	while (*g && strcmp((*g)->host, host) != 0)
-		g = &(*g)->next;
-	return g;
+	for (; *host; host++)
+		hash = (hash ^ (unsigned char)*host) * 16777619u;
+	return &s->generation[hash % STORE_GENERATIONS];
 }
 
-/* Caller holds the lock. Without memory the sum still rises. */
-static void generation_raise(struct store *s, const char *host, uint64_t by)
+/* Caller holds the lock. */
+static void raise_generations(struct store *s, const struct job *j)
 {
-	struct generation **slot = generation_slot(s, host), *g = *slot;
-	size_t len = strlen(host) + 1;
-
-	s->generation_sum += by;
-	if (!g) {
-		g = calloc(1, sizeof(*g) + len);
-		if (!g)
-			return;
-		memcpy(g->host, host, len);
-		*slot = g;
+	if (j->host) {
+		++*generation_of(s, j->host);
+		s->generation_sum++;
 	}
-	g->value += by;
-}
-
-static void generation_of_job(struct store *s, const struct job *j)
-{
-	struct generation *g;
-	size_t i;
-
-	pthread_mutex_lock(&s->generation_lock);
-	if (j->host)
-		generation_raise(s, j->host, 1);
-	for (i = 0; j->all_hosts && i < STORE_GENERATIONS; i++)
-		for (g = s->generation[i]; g; g = g->next) {
-			g->value++;
+	for (size_t i = 0; j->all_hosts && i < STORE_GENERATIONS; i++)
+		if (s->generation[i]) {
+			s->generation[i]++;
 			s->generation_sum++;
 		}
-	pthread_mutex_unlock(&s->generation_lock);
 }
 
 uint64_t store_generation(struct store *s, const char *host)
 {
 	uint64_t value;
 
-	pthread_mutex_lock(&s->generation_lock);
-	if (host) {
-		const struct generation *g = *generation_slot(s, host);
-
-		value = g ? g->value : 0;
-	} else {
-		value = s->generation_sum;
-	}
-	pthread_mutex_unlock(&s->generation_lock);
+	pthread_mutex_lock(&s->lock);
+	value = host ? *generation_of(s, host) : s->generation_sum;
+	pthread_mutex_unlock(&s->lock);
 	return value;
 }
 
-static int generation_load(struct store *s, struct err *e)
+static int load_generations(struct store *s, struct err *e)
 {
 	sqlite3_stmt *st = store_query(s->db,
 		"SELECT label, generation FROM host", "");
 	int rc = SQLITE_ERROR;
 
-	while (st && (rc = sqlite3_step(st)) == SQLITE_ROW)
-		generation_raise(s, (const char *)sqlite3_column_text(st, 0),
-				 (uint64_t)sqlite3_column_int64(st, 1));
+	while (st && (rc = sqlite3_step(st)) == SQLITE_ROW) {
+		uint64_t by = (uint64_t)sqlite3_column_int64(st, 1);
+
+		*generation_of(s, (const char *)sqlite3_column_text(st, 0)) +=
+			by;
+		s->generation_sum += by;
+	}
 	sqlite3_finalize(st);
 	return rc == SQLITE_DONE ? 0 : store_failed(s->db, e);
-}
-
-static void generation_free(struct store *s)
-{
-	size_t i;
-
-	for (i = 0; i < STORE_GENERATIONS; i++)
-		while (s->generation[i]) {
-			struct generation *g = s->generation[i];
-
-			s->generation[i] = g->next;
-			free(g);
-		}
 }
 
 /* --- the writer ---------------------------------------------------------- */
@@ -186,68 +137,58 @@ static void generation_free(struct store *s)
 /* Up to STORE_BATCH jobs; NULL when closing and the queue is empty. */
 static struct job *take_batch(struct store *s)
 {
-	struct job *first, *last;
-	size_t n = 1;
+	struct job *first, **end = &first;
 
 	pthread_mutex_lock(&s->lock);
 	while (!s->head && !s->closing)
 		pthread_cond_wait(&s->work, &s->lock);
-	first = last = s->head;
-	if (first) {
-		while (n < STORE_BATCH && last->next) {
-			last = last->next;
-			n++;
-		}
-		s->head = last->next;
-		last->next = NULL;
-		s->queued -= n;
+	first = s->head;
+	for (size_t n = 0; n < STORE_BATCH && *end; n++) {
+		end = &(*end)->next;
+		s->queued--;
 	}
+	s->head = *end;
+	if (!s->head)
+		s->tail = &s->head;
+	*end = NULL;
 	pthread_mutex_unlock(&s->lock);
 	return first;
 }
 
-/* One job in its savepoint. SQLite's code; an error loses the whole batch. */
-static int do_job(struct store *s, struct job *j)
+/* One job in its savepoint; false loses the whole batch. */
+static bool do_job(struct store *s, struct job *j)
 {
-	int rc = store_savepoint(s);
+	bool keep;
 
-	if (rc != SQLITE_OK)
-		return rc;
+	if (run(s->db, "SAVEPOINT job"))
+		return false;
 	j->answer = j->apply(s, j);
-	if (j->lost || sqlite3_get_autocommit(s->db))
-		return SQLITE_ABORT;
-	return store_release(s, j->answer == STORE_NEW ||
-				j->answer == STORE_SAME);
+	keep = j->answer == STORE_NEW || j->answer == STORE_SAME;
+	return j->answer != STORE_BUSY && !sqlite3_get_autocommit(s->db) &&
+	       !run(s->db, keep ? "RELEASE job" :
+		    "ROLLBACK TO job; RELEASE job");
 }
 
 static bool do_batch(struct store *s, struct job *first)
 {
-	struct job *j;
+	bool well = !run(s->db, "BEGIN IMMEDIATE");
 
-	if (store_begin(s) != SQLITE_OK)
-		return false;
-	for (j = first; j; j = j->next)
-		if (do_job(s, j) != SQLITE_OK)
-			goto rollback;
-	if (store_commit(s) == SQLITE_OK)
+	for (struct job *j = first; well && j; j = j->next)
+		well = do_job(s, j);
+	if (well && !run(s->db, "COMMIT"))
 		return true;
-rollback:
 	/* A full disk may have rolled back already: then this is a no-op. */
-	store_rollback(s);
+	run(s->db, "ROLLBACK");
 	return false;
 }
 
 static void answer_batch(struct store *s, struct job *first, bool kept)
 {
-	struct job *j, *next;
-
-	for (j = first; kept && j; j = j->next)
-		if (j->answer == STORE_NEW)
-			generation_of_job(s, j);
+	struct job *next;
 
 	pthread_mutex_lock(&s->lock);
 	s->batches++;
-	for (j = first; j; j = next) {
+	for (struct job *j = first; j; j = next) {
 		next = j->next;
 		if (!kept) {
 			j->answer = STORE_BUSY;
@@ -255,6 +196,7 @@ static void answer_batch(struct store *s, struct job *first, bool kept)
 				"disk full?)");
 			s->retried++;
 		} else if (j->answer == STORE_NEW) {
+			raise_generations(s, j);
 			s->committed++;
 		}
 		j->done = true;
@@ -298,26 +240,20 @@ static void *writer_main(void *arg)
 
 enum store_answer store_submit(struct store *s, struct job *j)
 {
-	bool full;
-
-	j->next = NULL;
 	pthread_cond_init(&j->wake, NULL);
 	pthread_mutex_lock(&s->lock);
-	full = s->closing || s->queued >= STORE_QUEUE;
-	if (full) {
+	if (s->closing || s->queued >= STORE_QUEUE) {
 		s->retried++;
 		j->answer = STORE_BUSY;
+		j->done = true;
 		err_set(j->e, "too many posts are waiting (%d)", STORE_QUEUE);
 	} else {
-		if (s->head)
-			s->tail->next = j;
-		else
-			s->head = j;
-		s->tail = j;
+		*s->tail = j;
+		s->tail = &j->next;
 		s->queued++;
 		pthread_cond_signal(&s->work);
 	}
-	while (!full && !j->done)
+	while (!j->done)
 		pthread_cond_wait(&j->wake, &s->lock);
 	pthread_mutex_unlock(&s->lock);
 	pthread_cond_destroy(&j->wake);
@@ -330,22 +266,22 @@ sqlite3 *store_reader(struct store *s)
 {
 	sqlite3 *db;
 
-	pthread_mutex_lock(&s->reader_lock);
+	pthread_mutex_lock(&s->lock);
 	while (!s->readers)
-		pthread_cond_wait(&s->reader_back, &s->reader_lock);
+		pthread_cond_wait(&s->reader_back, &s->lock);
 	db = s->reader[--s->readers];
-	pthread_mutex_unlock(&s->reader_lock);
-	sqlite3_exec(db, "BEGIN", NULL, NULL, NULL);
+	pthread_mutex_unlock(&s->lock);
+	run(db, "BEGIN");
 	return db;
 }
 
 void store_reader_back(struct store *s, sqlite3 *db)
 {
-	sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
-	pthread_mutex_lock(&s->reader_lock);
+	run(db, "COMMIT");
+	pthread_mutex_lock(&s->lock);
 	s->reader[s->readers++] = db;
 	pthread_cond_signal(&s->reader_back);
-	pthread_mutex_unlock(&s->reader_lock);
+	pthread_mutex_unlock(&s->lock);
 }
 
 /* --- open and close ------------------------------------------------------ */
@@ -385,11 +321,10 @@ static int harden(sqlite3 *db)
 		{ SQLITE_LIMIT_WORKER_THREADS, 0 },
 	};
 	int rc = SQLITE_OK;
-	size_t i;
 
-	for (i = 0; i < sizeof(config) / sizeof(config[0]); i++)
+	for (size_t i = 0; i < sizeof(config) / sizeof(config[0]); i++)
 		rc |= sqlite3_db_config(db, config[i].what, config[i].to, NULL);
-	for (i = 0; i < sizeof(limit) / sizeof(limit[0]); i++)
+	for (size_t i = 0; i < sizeof(limit) / sizeof(limit[0]); i++)
 		sqlite3_limit(db, limit[i].what, limit[i].to);
 	sqlite3_busy_timeout(db, BUSY_MS);
 	return rc;
@@ -400,8 +335,7 @@ static int connect_db(const char *path, int flags, const char *pragmas,
 {
 	if (sqlite3_open_v2(path, db, flags | SQLITE_OPEN_NOMUTEX |
 			    SQLITE_OPEN_EXRESCODE, NULL) == SQLITE_OK &&
-	    harden(*db) == SQLITE_OK &&
-	    sqlite3_exec(*db, pragmas, NULL, NULL, NULL) == SQLITE_OK)
+	    harden(*db) == SQLITE_OK && run(*db, pragmas) == SQLITE_OK)
 		return 0;
 	return err_set(e, "%s: %s", path, *db ? sqlite3_errmsg(*db) :
 		       "out of memory");
@@ -412,18 +346,17 @@ static int open_writer(struct store *s, const char *path, struct err *e)
 	struct err why;
 
 	if (connect_db(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
-		       "PRAGMA cache_size = -8192; PRAGMA synchronous = FULL;"
+		       "PRAGMA cache_size = -16384; PRAGMA synchronous = FULL;"
 		       "PRAGMA temp_store = MEMORY", &s->db, e))
 		return -1;
 	/* Look before the first write: a foreign file stays as it is. */
 	if (migrate(s->db, &why))
 		return err_set(e, "%s: %s", path, why.msg);
-	if (sqlite3_exec(s->db, "PRAGMA journal_mode = WAL;"
-			 "PRAGMA journal_size_limit = 67108864",
-			 NULL, NULL, NULL) != SQLITE_OK)
+	if (run(s->db, "PRAGMA journal_mode = WAL;"
+		"PRAGMA journal_size_limit = 67108864"))
 		return err_set(e, "%s: %s", path, sqlite3_errmsg(s->db));
 	sqlite3_wal_hook(s->db, wal_grew, s);	/* ends auto-checkpoints */
-	if (store_write_open(s, e) || generation_load(s, e))
+	if (store_write_open(s, e) || load_generations(s, e))
 		return -1;
 	if (pthread_create(&s->writer, NULL, writer_main, s))
 		return err_set(e, "no thread for the writer");
@@ -441,24 +374,19 @@ struct store *store_open(const char *path, struct err *e)
 	}
 	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);	/* a lock a malloc */
 	s->lock_fd = -1;
+	s->tail = &s->head;
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->work, NULL);
-	pthread_mutex_init(&s->reader_lock, NULL);
 	pthread_cond_init(&s->reader_back, NULL);
-	pthread_mutex_init(&s->generation_lock, NULL);
-	sem_init(&s->packers, 0, STORE_PACKERS);
-
 	if (take_lock(s, path, e) || open_writer(s, path, e))
 		goto fail;
-	for (; s->readers < STORE_READERS; s->readers++)
+	while (s->readers < STORE_READERS)	/* a half open one too */
 		if (connect_db(path, SQLITE_OPEN_READONLY,
 			       "PRAGMA cache_size = -1024;"
 			       "PRAGMA wal_autocheckpoint = 0;"
 			       "PRAGMA temp_store = MEMORY",
-			       &s->reader[s->readers], e)) {
-			s->readers++;	/* half open: close it too */
+			       &s->reader[s->readers++], e))
 			goto fail;
-		}
 	return s;
 fail:
 	store_close(s);
@@ -478,19 +406,16 @@ void store_close(struct store *s)
 	}
 	while (s->readers)
 		sqlite3_close(s->reader[--s->readers]);
-	store_write_close(s);
+	for (size_t i = 0; i < STORE_STATEMENTS; i++)
+		sqlite3_finalize(s->stmt[i]);
 	if (s->writer_runs)
 		sqlite3_wal_checkpoint_v2(s->db, NULL,
 					  SQLITE_CHECKPOINT_TRUNCATE, NULL,
 					  NULL);
 	sqlite3_close(s->db);
-	generation_free(s);
 	if (s->lock_fd >= 0)
 		close(s->lock_fd);
-	sem_destroy(&s->packers);
-	pthread_mutex_destroy(&s->generation_lock);
 	pthread_cond_destroy(&s->reader_back);
-	pthread_mutex_destroy(&s->reader_lock);
 	pthread_cond_destroy(&s->work);
 	pthread_mutex_destroy(&s->lock);
 	free(s);

@@ -70,9 +70,11 @@ uint64_t store_generation(struct store *s, const char *host);
 
 struct store_kernel {
 	int64_t id;
+	int64_t pool;		/* id of the first kernel of the same tree hash,
+				 * config and compiler: their figures are one */
 	char key[STORE_KEY];	/* how URLs name it */
 	char *release, *version;
-	char *commit, *tree;	/* NULL: not known */
+	char *commit, *tree, *tree_hash;	/* NULL: not known */
 	char *build_id, *config_sha256, *compiler;
 	int64_t commit_proven;	/* 1: -gSHA in the version string or the build's record */
 	char *first_posted;	/* "2026-11-30T11:04:56Z": arrival of its first run */
@@ -84,10 +86,6 @@ struct store_kernels { struct store_kernel *v; size_t n; };
  * @host NULL: all hosts; else those that ran on it, with the runs there. */
 int store_kernels(struct store *s, const char *host, size_t limit,
 		  struct store_kernels *out, struct err *e);
-/* By key, commit or a prefix of either (at least 8 characters). STORE_MISSING;
- * STORE_CONFLICT if the prefix fits several (@e names two). */
-enum store_answer store_find_kernel(struct store *s, const char *key,
-				    struct store_kernel *out, struct err *e);
 void store_kernel_free(struct store_kernel *k);
 void store_kernels_free(struct store_kernels *k);
 
@@ -106,8 +104,9 @@ void store_hosts_free(struct store_hosts *h);
 /* What there is to draw: one row per (host, bench, metric, params). */
 struct store_chart {
 	char *host, *bench, *metric, *unit, *params;
-	int64_t sizes, points;	/* folio sizes; kernels with an ok figure (the
-				 * most that one size has) */
+	int64_t sizes;		/* folio sizes */
+	int64_t points, measured;	/* kernels with a valid, any figure */
+	int64_t last_run;	/* its id */
 	char *last_posted;
 };
 struct store_charts { struct store_chart *v; size_t n; };
@@ -131,6 +130,7 @@ struct store_point {
  * and value RECORD_NULL.
  */
 struct store_series {
+	int64_t metric, id;	/* the store's own */
 	int64_t folio_bytes, base_page_bytes, pmd_bytes;
 	char epoch[13];		/* 12 hex digits of the host epoch */
 };
@@ -158,7 +158,7 @@ void store_trend_free(struct store_trend *t);
 
 /* Two kernels on one host: every series that either has. */
 struct store_pair {
-	char *bench, *metric, *unit, *params;
+	char *bench, *metric, *unit, *params, *same_as;
 	enum record_better better;
 	int64_t rev, quantum, ops, folio_bytes, base_page_bytes, pmd_bytes;
 	char epoch[13];
@@ -168,7 +168,10 @@ struct store_pairs {
 	struct store_kernel a, b;
 	struct store_pair *v; size_t n;
 };
-/* @bench NULL: all. */
+/*
+ * @a, @b: a key, a commit or a prefix of either (at least 8 characters).
+ * STORE_CONFLICT if the prefix fits several (@e names two). @bench NULL: all.
+ */
 enum store_answer store_compare(struct store *s, const char *host,
 				const char *a, const char *b, const char *bench,
 				struct store_pairs *out, struct err *e);

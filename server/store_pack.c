@@ -7,47 +7,40 @@
 #include <zlib.h>
 
 #include "../common/stats.h"
-#include "store_pack.h"
 #include "store_priv.h"
 
-void pack_sha256(const void *data, size_t len, unsigned char out[32])
-{
-	SHA256(data ? data : "", len, out);
-}
+/* 96 kB of tables instead of 256, and quicker on documents of some 30 kB. */
+#define DEFLATE_WINDOW	14
+#define DEFLATE_MEMORY	6
 
-void pack_hex(const unsigned char sha256[32], char out[PACK_HEX])
+void pack_sha256(const void *data, size_t len, char hex[PACK_HEX])
 {
 	static const char digit[] = "0123456789abcdef";
-	size_t i;
+	unsigned char sum[32];
 
-	for (i = 0; i < 32; i++) {
-		out[2 * i] = digit[sha256[i] >> 4];
-		out[2 * i + 1] = digit[sha256[i] & 15];
+	SHA256(data, len, sum);
+	for (size_t i = 0; i < sizeof(sum); i++) {
+		hex[2 * i] = digit[sum[i] >> 4];
+		hex[2 * i + 1] = digit[sum[i] & 15];
 	}
-	out[64] = '\0';
-}
-
-void pack_now(char out[24])
-{
-	time_t now = time(NULL);
-	struct tm tm;
-
-	gmtime_r(&now, &tm);
-	strftime(out, 24, "%Y-%m-%dT%H:%M:%SZ", &tm);
+	hex[PACK_HEX - 1] = '\0';
 }
 
 void *pack_deflate(const void *data, size_t len, size_t *out_len)
 {
-	uLongf n = compressBound(len);
-	unsigned char *out = malloc(n);
+	z_stream z = { .next_in = (void *)(uintptr_t)data,
+		       .avail_in = (uInt)len };
+	void *out;
 
-	if (!out)
+	if (deflateInit2(&z, 1, Z_DEFLATED, DEFLATE_WINDOW, DEFLATE_MEMORY,
+			 Z_DEFAULT_STRATEGY) != Z_OK)
 		return NULL;
-	if (compress2(out, &n, data, len, 1) != Z_OK) {
-		free(out);
-		return NULL;
-	}
-	*out_len = n;
+	z.avail_out = (uInt)deflateBound(&z, len);
+	z.next_out = out = malloc(z.avail_out);
+	if (out)
+		deflate(&z, Z_FINISH);	/* ends: there is room */
+	*out_len = z.total_out;
+	deflateEnd(&z);
 	return out;
 }
 
@@ -67,72 +60,54 @@ int pack_inflate(const void *data, size_t data_len, size_t len, struct buf *out)
 
 /* --- identity ------------------------------------------------------------ */
 
-static void fact_text(struct buf *b, const char *key, const char *text)
-{
-	buf_printf(b, ",\"%s\":", key);
-	buf_json(b, text);
-}
-
-static void fact_int(struct buf *b, const char *key, int64_t v)
-{
-	buf_printf(b, ",\"%s\":", key);
-	if (v == RECORD_NULL)
-		buf_str(b, "null");
-	else
-		buf_i64(b, v);
-}
-
 /* Any change of this text, be it of key order, starts every series anew. */
 static void pack_epoch(struct pack *p)
 {
 	const struct record_epoch *f = &p->r->host.epoch;
-	unsigned char sha256[32];
+	const struct { const char *key, *text; int64_t n; } fact[] = {
+		{ "label", p->r->host.label, RECORD_NULL },
+		{ "arch", f->arch, RECORD_NULL },
+		{ "cpu", f->cpu, RECORD_NULL },
+		{ "family", NULL, f->family },
+		{ "model", NULL, f->model },
+		{ "stepping", NULL, f->stepping },
+		{ "cpus", NULL, f->cpus },
+		{ "nodes", NULL, f->nodes },
+		{ "ram_bytes", NULL, f->ram_bytes },
+		{ "base_page_bytes", NULL, f->base_page_bytes },
+		{ "pmd_bytes", NULL, f->pmd_bytes },
+		{ "hypervisor", f->hypervisor, RECORD_NULL },
+	};
 	struct buf *b = &p->facts;
 
-	buf_str(b, "{\"label\":");
-	buf_json(b, p->r->host.label);
-	fact_text(b, "arch", f->arch);
-	fact_text(b, "cpu", f->cpu);
-	fact_int(b, "family", f->family);
-	fact_int(b, "model", f->model);
-	fact_int(b, "stepping", f->stepping);
-	fact_int(b, "cpus", f->cpus);
-	fact_int(b, "nodes", f->nodes);
-	fact_int(b, "ram_bytes", f->ram_bytes);
-	fact_int(b, "base_page_bytes", f->base_page_bytes);
-	fact_int(b, "pmd_bytes", f->pmd_bytes);
-	fact_text(b, "hypervisor", f->hypervisor);
+	for (size_t i = 0; i < sizeof(fact) / sizeof(fact[0]); i++) {
+		buf_printf(b, "%c\"%s\":", i ? ',' : '{', fact[i].key);
+		if (fact[i].n != RECORD_NULL)
+			buf_i64(b, fact[i].n);
+		else
+			buf_json(b, fact[i].text);
+	}
 	buf_char(b, '}');
-	pack_sha256(b->s, b->len, sha256);
-	pack_hex(sha256, p->epoch_sha256);
+	if (buf_ok(b))
+		pack_sha256(b->s, b->len, p->epoch_sha256);
 }
 
-static int pack_kernel_key(struct pack *p)
+static void pack_kernel_key(struct pack *p)
 {
 	const struct record_kernel *k = &p->r->kernel;
-	const char *a = k->release, *b = k->version;
-	unsigned char sha256[32];
-	struct buf text = BUF_INIT;
-	char hex[PACK_HEX];
-	int ret;
+	bool tree = k->tree_hash && k->config_sha256;
+	const char *a = tree ? k->tree_hash : k->release;
+	const char *b = tree ? k->config_sha256 : k->version;
+	char text[2 * RECORD_MAX_TEXT + 2], hex[PACK_HEX];
+	int len;
 
 	if (k->build_id) {
 		snprintf(p->kernel_key, STORE_KEY, "%s", k->build_id);
-		return 0;
+		return;
 	}
-	if (k->tree_hash && k->config_sha256) {
-		a = k->tree_hash;
-		b = k->config_sha256;
-	}
-	buf_str(&text, a);
-	buf_char(&text, '\n');
-	buf_str(&text, b ? b : "");
-	pack_sha256(text.s, text.len, sha256);
-	pack_hex(sha256, hex);
+	len = snprintf(text, sizeof(text), "%s\n%s", a, b ? b : "");
+	pack_sha256(text, (size_t)len, hex);
 	snprintf(p->kernel_key, STORE_KEY, "v-%.16s", hex);
-	ret = buf_ok(&text) ? 0 : -1;
-	buf_free(&text);
-	return ret;
 }
 
 /*
@@ -142,12 +117,12 @@ static int pack_kernel_key(struct pack *p)
 static bool commit_proven(const struct record_kernel *k)
 {
 	const char *at = k->release;
-	size_t digits;
 
 	if (!k->commit || k->dirty == 1)
 		return false;
 	for (; (at = strstr(at, "-g")); at += 2) {
-		digits = strspn(at + 2, "0123456789abcdef");
+		size_t digits = strspn(at + 2, "0123456789abcdef");
+
 		if (digits >= 7 && !strncmp(at + 2, k->commit, digits))
 			return true;
 	}
@@ -155,39 +130,36 @@ static bool commit_proven(const struct record_kernel *k)
 }
 
 /* Instruction counts compare only within one compiler and config. */
-static char *exact_text(const struct record_kernel *k)
+static void pack_exact(struct pack *p)
 {
-	struct buf b = BUF_INIT;
+	const struct record_kernel *k = &p->r->kernel;
 
-	buf_str(&b, "compiler=");
-	buf_url(&b, k->compiler ? k->compiler : "");
-	buf_str(&b, "&config=");
-	buf_str(&b, k->config_sha256 ? k->config_sha256 : "");
-	return buf_detach(&b, NULL);
+	buf_str(&p->exact, "compiler=");
+	buf_url(&p->exact, k->compiler);
+	buf_str(&p->exact, "&config=");
+	buf_str(&p->exact, k->config_sha256 ? k->config_sha256 : "");
 }
 
 /* --- rows ---------------------------------------------------------------- */
 
-static void pack_launches(struct pack *p, struct pack_row *row,
-			  const struct stats_summary *sum)
+static void pack_launches(struct pack *p, const struct stats_summary *sum)
 {
-	unsigned char bytes[VARINT_MAX];
-	size_t i;
+	for (size_t i = 0; i < sum->n; i++) {
+		uint64_t v = (uint64_t)sum->launch[i];
 
-	row->launches = p->launches.len;
-	for (i = 0; i < sum->n; i++)
-		buf_add(&p->launches, bytes, varint_put(bytes, sum->launch[i]));
-	row->launches_len = p->launches.len - row->launches;
+		for (; v >= 0x80; v >>= 7)
+			buf_char(&p->launches, (char)(v | 0x80));
+		buf_char(&p->launches, (char)v);
+	}
 }
 
-static void pack_row(struct pack *p, const struct record_cell *cell,
-		     struct pack_row *row)
+static void pack_row(struct pack *p, struct pack_metric *m,
+		     const struct record_cell *cell)
 {
+	struct pack_row *row = &p->rows[p->nrows];
 	struct stats_summary sum;
 
-	stats_summarise(cell, row->metric, &sum);
-	row->params = p->params[row->bench_index];
-	row->exact = row->metric->reduce == RECORD_MIN ? p->exact : "";
+	stats_summarise(cell, m->metric, &sum);
 	row->folio_bytes = cell->folio_bytes;
 	row->status = cell->status;
 	row->reason = cell->reasons.n ? cell->reasons.v[0] : NULL;
@@ -196,87 +168,86 @@ static void pack_row(struct pack *p, const struct record_cell *cell,
 		row->reason = p->r->invalid.v[0];
 	}
 	row->n = (int64_t)sum.n;
-	row->value = row->spread = row->first = RECORD_NULL;
-	if (sum.n) {
-		row->value = sum.value;
-		row->spread = sum.spread;
-		row->first = sum.first;
-	}
-	pack_launches(p, row, &sum);
-	/* An ok cell may lack a metric: that is no figure and no failure. */
-	p->nrows += sum.n || row->status != RECORD_OK;
+	row->value = sum.value;
+	row->spread = sum.spread;
+	row->first = sum.first;
+	row->launches = p->launches.len;
+	pack_launches(p, &sum);
+	row->launches_len = p->launches.len - row->launches;
+	m->valid |= row->status == RECORD_OK;
+	m->measured |= sum.n > 0;
+	m->rows++;
+	p->nrows++;
 }
 
-static int pack_rows(struct pack *p)
+static int pack_metric(struct pack *p, const struct record_bench *b,
+		       const struct record_metric *metric)
+{
+	struct pack_metric *m = &p->metrics[p->nmetrics++];
+	const struct record *r = p->r;
+
+	m->bench = b;
+	m->metric = metric;
+	m->exact = metric->reduce == RECORD_MIN ? p->exact.s : "";
+	buf_str(&m->params, "");
+	record_params_text(b, &m->params);
+	for (size_t i = 0; i < r->ncells; i++)
+		if (!strcmp(r->cells[i].bench, b->name))
+			pack_row(p, m, &r->cells[i]);
+	return buf_ok(&m->params) ? 0 : -1;
+}
+
+static int pack_metrics(struct pack *p)
 {
 	const struct record *r = p->r;
-	size_t i, m, n = 0;
+	size_t metrics = 0, rows = 0;
 
-	for (i = 0; i < r->ncells; i++)
-		n += record_bench(r, r->cells[i].bench)->nmetrics;
-	p->rows = calloc(n + 1, sizeof(*p->rows));
-	if (!p->rows)
+	for (size_t i = 0; i < r->nbenches; i++)
+		metrics += r->benches[i].nmetrics;
+	for (size_t i = 0; i < r->ncells; i++)
+		rows += record_bench(r, r->cells[i].bench)->nmetrics;
+	p->metrics = calloc(metrics + 1, sizeof(*p->metrics));
+	p->rows = calloc(rows + 1, sizeof(*p->rows));
+	if (!p->metrics || !p->rows)
 		return -1;
-	for (i = 0; i < r->ncells; i++) {
-		const struct record_cell *c = &r->cells[i];
-		const struct record_bench *b = record_bench(r, c->bench);
-
-		for (m = 0; m < b->nmetrics; m++) {
-			struct pack_row *row = &p->rows[p->nrows];
-
-			row->bench = b;
-			row->bench_index = (size_t)(b - r->benches);
-			row->metric = &b->metrics[m];
-			row->metric_index = m;
-			pack_row(p, c, row);
-		}
-	}
+	for (size_t i = 0; i < r->nbenches; i++)
+		for (size_t m = 0; m < r->benches[i].nmetrics; m++)
+			if (pack_metric(p, &r->benches[i],
+					&r->benches[i].metrics[m]))
+				return -1;
 	return buf_ok(&p->launches) ? 0 : -1;
-}
-
-static int pack_params(struct pack *p)
-{
-	size_t i;
-
-	for (i = 0; i < p->r->nbenches; i++) {
-		struct buf b = BUF_INIT;
-
-		buf_str(&b, "");
-		record_params_text(&p->r->benches[i], &b);
-		p->params[i] = buf_detach(&b, NULL);
-		if (!p->params[i])
-			return -1;
-	}
-	p->exact = exact_text(&p->r->kernel);
-	return p->exact ? 0 : -1;
 }
 
 int pack_run(struct pack *p, const struct record *r, const void *body,
 	     size_t len)
 {
+	time_t now = time(NULL);
+	struct tm tm;
+
 	memset(p, 0, sizeof(*p));
 	p->r = r;
 	p->len = len;
-	pack_sha256(body, len, p->body_sha256);
-	p->deflated = pack_deflate(body, len, &p->deflated_len);
-	pack_now(p->posted_at);
+	strftime(p->posted_at, sizeof(p->posted_at), "%Y-%m-%dT%H:%M:%SZ",
+		 gmtime_r(&now, &tm));
+	pack_sha256(body, len, p->sha256);
 	pack_epoch(p);
+	pack_kernel_key(p);
 	p->commit_proven = commit_proven(&r->kernel);
-	if (!p->deflated || !buf_ok(&p->facts) || pack_kernel_key(p) ||
-	    pack_params(p))
+	pack_exact(p);
+	p->deflated = pack_deflate(body, len, &p->deflated_len);
+	if (!p->deflated || !buf_ok(&p->facts) || !buf_ok(&p->exact))
 		return -1;
-	return pack_rows(p);
+	return pack_metrics(p);
 }
 
 void pack_free(struct pack *p)
 {
-	size_t i;
-
-	free(p->deflated);
-	free(p->exact);
+	for (size_t i = 0; i < p->nmetrics; i++)
+		buf_free(&p->metrics[i].params);
+	free(p->metrics);
 	free(p->rows);
-	for (i = 0; i < RECORD_MAX_BENCHES; i++)
-		free(p->params[i]);
+	free(p->deflated);
 	buf_free(&p->facts);
+	buf_free(&p->exact);
 	buf_free(&p->launches);
 }

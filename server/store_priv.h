@@ -3,7 +3,6 @@
 #define SERVER_STORE_PRIV_H
 /* What the store's own files share; nobody else includes this. */
 #include <pthread.h>
-#include <semaphore.h>
 #include <sqlite3.h>
 
 #include "store.h"
@@ -11,131 +10,187 @@
 #define STORE_QUEUE	256	/* jobs waiting; more: STORE_BUSY */
 #define STORE_BATCH	64	/* jobs in one transaction */
 #define STORE_READERS	4
-#define STORE_PACKERS	4	/* bodies in packing at once: 256 kB each */
-
-struct job;
-/*
- * Does the job's statements inside its savepoint, on the writer's thread. An
- * answer other than STORE_NEW and STORE_SAME takes back what it did.
- */
-typedef enum store_answer job_fn(struct store *s, struct job *j);
+#define STORE_STATEMENTS 24	/* room for those of store_write.c */
+#define STORE_GENERATIONS 1024	/* hosts share one by hash */
 
 /* Lives on the stack of the thread that waits for it. */
 struct job {
-	job_fn *apply;
-	void *arg;
+	/*
+	 * Does the job's statements inside its savepoint, on the writer's
+	 * thread. An answer other than STORE_NEW and STORE_SAME takes back
+	 * what it did; STORE_BUSY does so for the whole batch.
+	 */
+	enum store_answer (*apply)(struct store *s, struct job *j);
 	struct err *e;
 	enum store_answer answer;
 	const char *host;	/* set by apply: raise its generation */
-	bool all_hosts;		/* set by apply: and that of every host */
-	bool lost;		/* set by apply: the transaction may be gone */
+	bool all_hosts;		/* set by apply: raise that of every host */
 	bool done;
 	pthread_cond_t wake;
 	struct job *next;
 };
-
-struct generation {
-	struct generation *next;
-	uint64_t value;
-	char host[];
-};
-#define STORE_GENERATIONS 256	/* hash buckets */
 
 struct store {
 	int lock_fd;
 
 	/* the writer's alone */
 	sqlite3 *db;
-	sqlite3_stmt **stmt;	/* by enum in store_write.c */
+	sqlite3_stmt *stmt[STORE_STATEMENTS];
 	int wal_pages;
 	pthread_t writer;
 	bool writer_runs;
 
-	pthread_mutex_t lock;	/* guards the queue and the counters */
-	pthread_cond_t work;
-	struct job *head, *tail;
+	pthread_mutex_t lock;	/* guards all below */
+	pthread_cond_t work, reader_back;
+	struct job *head, **tail;
 	size_t queued;
 	bool closing;
 	uint64_t committed, batches, retried;
-
-	pthread_mutex_t reader_lock;
-	pthread_cond_t reader_back;
 	sqlite3 *reader[STORE_READERS];
 	size_t readers;		/* free ones, reader[0..] */
-
-	pthread_mutex_t generation_lock;
-	struct generation *generation[STORE_GENERATIONS];
-	uint64_t generation_sum;
-
-	sem_t packers;
+	uint64_t generation[STORE_GENERATIONS], generation_sum;
 };
 
 /* --- store.c ------------------------------------------------------------- */
 
 /* Queue, wait, answer. */
 enum store_answer store_submit(struct store *s, struct job *j);
-
 /* A read-only connection inside a read transaction: one moment's data. */
 sqlite3 *store_reader(struct store *s);
 void store_reader_back(struct store *s, sqlite3 *db);
-
 /*
- * Bind by format, from parameter 1: i int64_t (RECORD_NULL: null), t const
- * char * (NULL: null), b const void * and size_t. The data must live until
- * the statement is reset.
+ * Bind by format, from parameter 1, as many as @st has: i int64_t (RECORD_NULL:
+ * null), t const char * (NULL: null), b const void * and size_t. The data must
+ * live until the last step.
  */
-void store_bind(sqlite3_stmt *st, const char *format, ...);
+void store_bind(sqlite3_stmt *st, const char *format, va_list ap);
 /* Prepare on @db and bind; NULL on failure. */
 sqlite3_stmt *store_query(sqlite3 *db, const char *sql, const char *format,
 			  ...);
-/* A copy of a text column; NULL if it is null or memory ran out. */
-char *store_text(sqlite3_stmt *st, int col);
-int64_t store_int(sqlite3_stmt *st, int col);	/* null: RECORD_NULL */
+/* A copy of a text column, NULL for null. -1: no memory. */
+int store_text(sqlite3_stmt *st, int col, char **to);
 /* What SQLite says, for the log. Always -1. */
 int store_failed(sqlite3 *db, struct err *e);
 
 /* --- store_write.c ------------------------------------------------------- */
 
-/* The writer's statements, prepared once. */
+/* Prepare the writer's statements. */
 int store_write_open(struct store *s, struct err *e);
-void store_write_close(struct store *s);
-/* Control of the transaction. SQLite's code. */
-int store_begin(struct store *s);
-int store_commit(struct store *s);
-void store_rollback(struct store *s);
-int store_savepoint(struct store *s);
-int store_release(struct store *s, bool keep);
 
-/* --- varints: how launch values are packed ------------------------------- */
+/* --- store_read.c: rows of a query into structs -------------------------- */
 
-#define VARINT_MAX 10	/* bytes */
+/* Where a column goes in a struct. */
+struct column {
+	enum { END, INT, WORD, TEXT, NAME } kind;
+	size_t offset, size;
+};
+#define COL_END		{ END, 0, 0 }
+#define INT_(s, m)	{ INT, offsetof(struct s, m), 0 }	/* int64_t */
+#define WORD_(s, m)	{ WORD, offsetof(struct s, m), 0 }	/* enum */
+#define TEXT_(s, m)	{ TEXT, offsetof(struct s, m), 0 }	/* owned */
+#define NAME_(s, m)	{ NAME, offsetof(struct s, m), \
+			  sizeof(((struct s *)NULL)->m) }	/* in place */
 
-static inline size_t varint_put(unsigned char *to, int64_t value)
-{
-	uint64_t v = (uint64_t)value;
-	size_t n = 0;
+/* An array in a struct is a pointer and, right behind it, a count. */
+struct rows { char *v; size_t n; } __attribute__((may_alias));
 
-	for (; v >= 0x80; v >>= 7)
-		to[n++] = (unsigned char)(v | 0x80);
-	to[n++] = (unsigned char)v;
-	return n;
-}
+/* A new zeroed row at the end; NULL: no memory. */
+void *rows_add(struct rows *rows, size_t size);
+void rows_free(void *rows, const struct column *c, size_t size);
+/* The row under @st into a struct, from column @at on. -1: no memory. */
+int row_read(sqlite3_stmt *st, int at, const struct column *c, void *row);
+void row_free(const struct column *c, void *row);
+/* All rows of @st, which ends here, into an array; on failure that is empty. */
+int rows_read(sqlite3 *db, sqlite3_stmt *st, const struct column *c,
+	      size_t size, void *rows, struct err *e);
 
-/* Advances @p; 0 where the bytes end early. */
-static inline int64_t varint_get(const unsigned char **p,
-				 const unsigned char *end)
-{
-	uint64_t v = 0;
-	unsigned shift;
+extern const struct column store_kernel_columns[];
+#define KERNEL_COLUMNS \
+	" k.id, k.key, k.pool, k.release, k.version, k.commit_sha," \
+	" k.commit_proven, k.tree, k.tree_hash, k.build_id, k.config_sha256," \
+	" k.compiler, k.first_posted"
 
-	for (shift = 0; *p < end && shift < 64; shift += 7) {
-		unsigned char c = *(*p)++;
+/* By key, commit or a prefix of either, as store_compare() takes it. */
+enum store_answer store_kernel(sqlite3 *db, const char *key,
+			       struct store_kernel *out, struct err *e);
 
-		v |= (uint64_t)(c & 0x7f) << shift;
-		if (c < 0x80)
-			return (int64_t)v;
-	}
-	return 0;
-}
+/* --- store_pool.c: several runs of one kernel -> one point --------------- */
+
+#define NO_POINT ((struct store_point){ .value = RECORD_NULL, \
+					.spread = RECORD_NULL })
+
+/* Starts zeroed. */
+struct pool {
+	struct store_point *to;	/* in the making */
+	int64_t boot;		/* the one at hand */
+	int64_t *launch;	/* values, of all boots */
+	size_t n, cap, boot_from;
+	double sum, logs;	/* over boots */
+	bool zero;		/* one of them has no logarithm */
+	int64_t first;		/* boot's value */
+};
+
+/*
+ * Add a row to @to, whose rows come together and by boot. Columns @at...: boot,
+ * status, launches, reason. -1: no memory.
+ */
+int pool_add(struct pool *p, struct store_point *to, sqlite3_stmt *st, int at);
+#define POOL_COLUMNS " r.boot, r.status, r.launches, r.reason"
+/* Finish the last point. */
+void pool_end(struct pool *p);
+void pool_free(struct pool *p);
+
+/* --- store_pack.c: a run as the writer wants it --------------------------- */
+
+#define PACK_HEX	65	/* SHA-256 in hex, and its NUL */
+
+struct pack_metric {
+	const struct record_bench *bench;
+	const struct record_metric *metric;
+	struct buf params;
+	const char *exact;
+	size_t rows;			/* pack.rows, those of this one */
+	bool valid, measured;		/* has a valid figure, any figure */
+};
+
+struct pack_row {		/* one metric of one cell */
+	int64_t folio_bytes;
+	enum record_status status;
+	const char *reason;			/* NULL if ok */
+	int64_t n, value, spread, first;
+	size_t launches, launches_len;		/* where in pack.launches */
+};
+
+/* All hashing, compressing and reducing is done here, on the caller's thread:
+ * the one writing thread only binds and steps. */
+struct pack {
+	const struct record *r;
+	char sha256[PACK_HEX];
+	void *deflated;
+	size_t len, deflated_len;
+	char posted_at[24];
+	struct buf facts;		/* of the host epoch, canonical JSON */
+	char epoch_sha256[PACK_HEX];
+	char kernel_key[STORE_KEY];
+	int64_t commit_proven;
+	struct buf exact;
+	struct buf launches;		/* varints, row after row */
+	struct pack_metric *metrics;
+	size_t nmetrics;
+	struct pack_row *rows;		/* by metric */
+	size_t nrows;
+};
+
+/* -1: no memory. pack_free() either way. */
+int pack_run(struct pack *p, const struct record *r, const void *body,
+	     size_t len);
+void pack_free(struct pack *p);
+
+void pack_sha256(const void *data, size_t len, char hex[PACK_HEX]);
+/* The owner frees; NULL: no memory. @data of any length, empty but not NULL. */
+void *pack_deflate(const void *data, size_t len, size_t *out_len);
+/* Append @len bytes to @out. -1: damaged. */
+int pack_inflate(const void *data, size_t data_len, size_t len,
+		 struct buf *out);
 
 #endif

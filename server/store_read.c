@@ -3,30 +3,123 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store_pack.h"
+#include "history.h"
 #include "store_priv.h"
-#include "store_read.h"
+
+/* --- rows into structs --------------------------------------------------- */
+
+void *rows_add(struct rows *rows, size_t size)
+{
+	/* Doubles at each power of two; 16 to begin with. */
+	if (!rows->v || (rows->n >= 16 && !(rows->n & (rows->n - 1)))) {
+		char *more = realloc(rows->v, (rows->n ? 2 * rows->n : 16) *
+					      size);
+
+		if (!more)
+			return NULL;
+		rows->v = more;
+	}
+	return memset(rows->v + rows->n++ * size, 0, size);
+}
+
+void row_free(const struct column *c, void *row)
+{
+	for (; c->kind != END; c++)
+		if (c->kind == TEXT)
+			free(*(char **)(void *)((char *)row + c->offset));
+}
+
+void rows_free(void *all, const struct column *c, size_t size)
+{
+	struct rows *rows = all;
+
+	for (size_t i = 0; i < rows->n; i++)
+		row_free(c, rows->v + i * size);
+	free(rows->v);
+	*rows = (struct rows){ NULL, 0 };
+}
+
+int row_read(sqlite3_stmt *st, int at, const struct column *c, void *row)
+{
+	for (; c->kind != END; c++, at++) {
+		bool null = sqlite3_column_type(st, at) == SQLITE_NULL;
+		void *to = (char *)row + c->offset;
+
+		if (c->kind == INT)
+			*(int64_t *)to = null ? RECORD_NULL :
+					 sqlite3_column_int64(st, at);
+		else if (c->kind == WORD)
+			*(unsigned *)to = (unsigned)sqlite3_column_int(st, at);
+		else if (c->kind == NAME)
+			snprintf(to, c->size, "%s",
+				 (const char *)sqlite3_column_text(st, at));
+		else if (store_text(st, at, to))
+			return -1;
+	}
+	return 0;
+}
+
+int rows_read(sqlite3 *db, sqlite3_stmt *st, const struct column *c,
+	      size_t size, void *all, struct err *e)
+{
+	struct rows *rows = all;
+	int rc = SQLITE_ERROR;
+
+	*rows = (struct rows){ NULL, 0 };
+	while (st && (rc = sqlite3_step(st)) == SQLITE_ROW) {
+		void *row = rows_add(rows, size);
+
+		if (!row || row_read(st, 0, c, row))
+			break;
+	}
+	if (rc == SQLITE_ROW)
+		err_set(e, "out of memory");
+	else if (rc != SQLITE_DONE)
+		store_failed(db, e);
+	sqlite3_finalize(st);
+	if (rc == SQLITE_DONE)
+		return 0;
+	rows_free(rows, c, size);
+	return -1;
+}
+
+/* The same on a connection of its own; @arg is parameter 1. */
+static int read_all(struct store *s, const char *sql, const char *arg,
+		    const struct column *c, size_t size, void *rows,
+		    struct err *e)
+{
+	sqlite3 *db = store_reader(s);
+	int ret = rows_read(db, store_query(db, sql, "t", arg), c, size, rows,
+			    e);
+
+	store_reader_back(s, db);
+	return ret;
+}
+
+/* --- bodies -------------------------------------------------------------- */
 
 /* One row, by a text key, that holds a length and deflated bytes. */
 static enum store_answer get_body(struct store *s, const char *sql,
-				  const char *key, struct buf *body,
-				  struct err *e)
+				  const char *what, const char *key,
+				  struct buf *body, struct err *e)
 {
 	sqlite3 *db = store_reader(s);
 	sqlite3_stmt *st = store_query(db, sql, "t", key);
 	int rc = st ? sqlite3_step(st) : SQLITE_ERROR;
 	enum store_answer a = STORE_ERROR;
 
-	if (rc == SQLITE_DONE)
+	if (rc == SQLITE_DONE) {
+		err_set(e, "%s \"%s\"", what, key);
 		a = STORE_MISSING;
-	else if (rc != SQLITE_ROW)
+	} else if (rc != SQLITE_ROW) {
 		store_failed(db, e);
-	else if (pack_inflate(sqlite3_column_blob(st, 1),
-			      (size_t)sqlite3_column_bytes(st, 1),
-			      (size_t)sqlite3_column_int64(st, 0), body))
+	} else if (pack_inflate(sqlite3_column_blob(st, 1),
+				(size_t)sqlite3_column_bytes(st, 1),
+				(size_t)sqlite3_column_int64(st, 0), body)) {
 		err_set(e, "the stored body of %s does not unpack", key);
-	else
+	} else {
 		a = STORE_SAME;
+	}
 	sqlite3_finalize(st);
 	store_reader_back(s, db);
 	return a;
@@ -35,288 +128,110 @@ static enum store_answer get_body(struct store *s, const char *sql,
 enum store_answer store_get_run(struct store *s, const char *uuid,
 				struct buf *body, struct err *e)
 {
-	enum store_answer a = get_body(s,
-		"SELECT b.len, b.deflated FROM run r"
-		" JOIN body b ON b.run = r.id WHERE r.uuid = ?1",
-		uuid, body, e);
-
-	if (a == STORE_MISSING)
-		err_set(e, "id: no run \"%s\"", uuid);
-	return a;
+	return get_body(s, "SELECT b.len, b.deflated FROM run r"
+			" JOIN body b ON b.run = r.id WHERE r.uuid = ?1",
+			"id: no run", uuid, body, e);
 }
 
 enum store_answer store_get_file(struct store *s, const char *sha256,
 				 struct buf *body, struct err *e)
 {
-	enum store_answer a = get_body(s,
-		"SELECT len, deflated FROM file WHERE sha256 = ?1", sha256,
-		body, e);
-
-	if (a == STORE_MISSING)
-		err_set(e, "sha256: no file \"%s\"", sha256);
-	return a;
-}
-
-/* --- a growing array of results ------------------------------------------ */
-
-void *grow_rows(void **v, size_t *n, size_t size)
-{
-	/* Doubles at each power of two; 16 to begin with. */
-	if (!*v || (*n >= 16 && !(*n & (*n - 1)))) {
-		void *more = realloc(*v, (*n ? 2 * *n : 16) * size);
-
-		if (!more)
-			return NULL;
-		*v = more;
-	}
-	return memset((char *)*v + (*n)++ * size, 0, size);
-}
-
-/*
- * Run a query and let @each fill a new element of @v from each row. Ends the
- * statement. -1 with @e.
- */
-static int read_rows(sqlite3 *db, sqlite3_stmt *st, void **v, size_t *n,
-		     size_t size, void (*each)(sqlite3_stmt *st, void *row),
-		     struct err *e)
-{
-	int rc = SQLITE_ERROR;
-	void *row;
-
-	while (st && (rc = sqlite3_step(st)) == SQLITE_ROW) {
-		row = grow_rows(v, n, size);
-		if (!row) {
-			rc = SQLITE_NOMEM;
-			break;
-		}
-		each(st, row);
-	}
-	if (rc == SQLITE_NOMEM)
-		err_set(e, "out of memory");
-	else if (rc != SQLITE_DONE)
-		store_failed(db, e);
-	sqlite3_finalize(st);
-	return rc == SQLITE_DONE ? 0 : -1;
+	return get_body(s, "SELECT len, deflated FROM file WHERE sha256 = ?1",
+			"sha256: no file", sha256, body, e);
 }
 
 /* --- kernels ------------------------------------------------------------- */
 
-static void copy(char *to, size_t cap, sqlite3_stmt *st, int col)
-{
-	const unsigned char *text = sqlite3_column_text(st, col);
-
-	snprintf(to, cap, "%s", text ? (const char *)text : "");
-}
-
-static void kernel_row(sqlite3_stmt *st, void *row)
-{
-	struct store_kernel *k = row;
-
-	k->id = sqlite3_column_int64(st, 0);
-	copy(k->key, sizeof(k->key), st, 1);
-	k->release = store_text(st, 2);
-	k->version = store_text(st, 3);
-	k->commit = store_text(st, 4);
-	k->commit_proven = sqlite3_column_int64(st, 5);
-	k->tree = store_text(st, 6);
-	k->build_id = store_text(st, 7);
-	k->config_sha256 = store_text(st, 8);
-	k->compiler = store_text(st, 9);
-	k->first_posted = store_text(st, 10);
-	k->runs = sqlite3_column_int64(st, 11);
-	k->hosts = sqlite3_column_int64(st, 12);
-}
-
-#define KERNEL_COLUMNS \
-	" k.id, k.key, k.release, k.version, k.commit_sha, k.commit_proven," \
-	" k.tree, k.build_id, k.config_sha256, k.compiler, k.first_posted"
+const struct column store_kernel_columns[] = {
+	INT_(store_kernel, id), NAME_(store_kernel, key),
+	INT_(store_kernel, pool), TEXT_(store_kernel, release),
+	TEXT_(store_kernel, version), TEXT_(store_kernel, commit),
+	INT_(store_kernel, commit_proven), TEXT_(store_kernel, tree),
+	TEXT_(store_kernel, tree_hash), TEXT_(store_kernel, build_id),
+	TEXT_(store_kernel, config_sha256), TEXT_(store_kernel, compiler),
+	TEXT_(store_kernel, first_posted), INT_(store_kernel, runs),
+	INT_(store_kernel, hosts), COL_END
+};
 
 void store_kernel_free(struct store_kernel *k)
 {
-	free(k->release);
-	free(k->version);
-	free(k->commit);
-	free(k->tree);
-	free(k->build_id);
-	free(k->config_sha256);
-	free(k->compiler);
-	free(k->first_posted);
+	row_free(store_kernel_columns, k);
 	memset(k, 0, sizeof(*k));
 }
 
 void store_kernels_free(struct store_kernels *k)
 {
-	size_t i;
-
-	for (i = 0; i < k->n; i++)
-		store_kernel_free(&k->v[i]);
-	free(k->v);
-	memset(k, 0, sizeof(*k));
-}
-
-/* Read newest first, so that a limit keeps the newest; then turn round. */
-static int read_kernels(sqlite3 *db, sqlite3_stmt *st,
-			struct store_kernels *out, struct err *e)
-{
-	size_t i;
-
-	memset(out, 0, sizeof(*out));
-	if (read_rows(db, st, (void **)&out->v, &out->n, sizeof(*out->v),
-		      kernel_row, e)) {
-		store_kernels_free(out);
-		return -1;
-	}
-	for (i = 0; i < out->n / 2; i++) {
-		struct store_kernel swap = out->v[i];
-
-		out->v[i] = out->v[out->n - 1 - i];
-		out->v[out->n - 1 - i] = swap;
-	}
-	return 0;
+	rows_free(k, store_kernel_columns, sizeof(*k->v));
 }
 
 int store_kernels(struct store *s, const char *host, size_t limit,
 		  struct store_kernels *out, struct err *e)
 {
-	static const char counted[] =
-		"SELECT" KERNEL_COLUMNS ", count(*), count(DISTINCT e.host)"
-		" FROM kernel k CROSS JOIN run r ON r.kernel = k.id"
-		" CROSS JOIN epoch e ON e.id = r.epoch"
-		" JOIN host h ON h.id = e.host"
-		" WHERE ?1 IS NULL OR h.label = ?1"
-		" GROUP BY k.id ORDER BY %s DESC LIMIT %lld";
-	sqlite3 *db = store_reader(s);
-	char sql[sizeof(counted) + 64];
-	int ret;
+	char sql[1024];
 
-	snprintf(sql, sizeof(sql), counted, history_order_sql(),
+	snprintf(sql, sizeof(sql),
+		 "SELECT * FROM (SELECT" KERNEL_COLUMNS ", count(*),"
+		 " count(DISTINCT e.host), %s AS place"
+		 " FROM kernel k CROSS JOIN run r ON r.kernel = k.id"
+		 " CROSS JOIN epoch e ON e.id = r.epoch"
+		 " JOIN host h ON h.id = e.host"
+		 " WHERE ?1 IS NULL OR h.label = ?1"
+		 " GROUP BY k.id ORDER BY place DESC LIMIT %lld)"
+		 " ORDER BY place", history_order_sql(),
 		 limit ? (long long)limit : -1LL);
-	ret = read_kernels(db, store_query(db, sql, "t", host), out, e);
-	store_reader_back(s, db);
-	return ret;
+	return read_all(s, sql, host, store_kernel_columns, sizeof(*out->v),
+			out, e);
 }
 
-int kernels_by_id(sqlite3 *db, const char *ids, size_t last,
-		  struct store_kernels *out, struct err *e)
+/* An exact key comes first and settles it. */
+enum store_answer store_kernel(sqlite3 *db, const char *key,
+			       struct store_kernel *out, struct err *e)
 {
-	static const char listed[] =
-		"SELECT" KERNEL_COLUMNS " FROM json_each(?1) j"
-		" CROSS JOIN kernel k ON k.id = j.value"
-		" ORDER BY %s DESC LIMIT %lld";
-	char sql[sizeof(listed) + 64];
-
-	snprintf(sql, sizeof(sql), listed, history_order_sql(),
-		 last ? (long long)last : -1LL);
-	return read_kernels(db, store_query(db, sql, "t", ids), out, e);
-}
-
-/* An exact key comes first (last, once turned round) and settles it. */
-#define KERNEL_FIND \
-	"SELECT" KERNEL_COLUMNS ", (SELECT count(*) FROM run r" \
-	" WHERE r.kernel = k.id), (SELECT count(DISTINCT e.host) FROM run r" \
-	" JOIN epoch e ON e.id = r.epoch WHERE r.kernel = k.id) FROM kernel k" \
-	" WHERE k.id IN (SELECT id FROM kernel WHERE key BETWEEN ?1 AND ?2" \
-	" UNION SELECT id FROM kernel" \
-	" WHERE commit_sha BETWEEN ?1 AND ?2 AND commit_sha IS NOT NULL)" \
-	" ORDER BY k.key = ?1 DESC, k.id DESC LIMIT 3"
-
-enum store_answer kernel_find(sqlite3 *db, const char *key,
-			      struct store_kernel *out, struct err *e)
-{
-	struct store_kernels found = { NULL, 0 };
-	enum store_answer a = STORE_ERROR;
+	static const char sql[] =
+		"SELECT" KERNEL_COLUMNS ", 0, 0 FROM kernel k WHERE k.id IN"
+		" (SELECT id FROM kernel WHERE key BETWEEN ?1 AND ?2"
+		" UNION SELECT id FROM kernel WHERE commit_sha IS NOT NULL"
+		" AND commit_sha BETWEEN ?1 AND ?2)"
+		" ORDER BY k.key = ?1 DESC, k.id LIMIT 2";
+	struct store_kernels found;
+	enum store_answer a = STORE_SAME;
 	size_t len = strlen(key);
 	char end[STORE_KEY + 1];
 
-	memset(out, 0, sizeof(*out));
 	/* '~' ends what a key may hold; an exact match needs no prefix. */
 	snprintf(end, sizeof(end), "%s%s", key,
 		 len >= 8 && len < STORE_KEY ? "~" : "");
-	if (read_kernels(db, store_query(db, KERNEL_FIND, "tt", key, end),
-			 &found, e))
+	if (rows_read(db, store_query(db, sql, "tt", key, end),
+		      store_kernel_columns, sizeof(*out), &found, e))
 		return STORE_ERROR;
-	if (found.n == 0) {
+	if (!found.n) {
 		err_set(e, "no kernel \"%s\" (expected a key or a commit, or "
 			"at least 8 characters of one)", key);
 		a = STORE_MISSING;
-	} else if (found.n > 1 && strcmp(found.v[found.n - 1].key, key) != 0) {
+	} else if (found.n > 1 && strcmp(found.v[0].key, key) != 0) {
 		err_set(e, "\"%s\" fits more than one kernel, such as %s and "
 			"%s", key, found.v[0].key, found.v[1].key);
 		a = STORE_CONFLICT;
 	} else {
-		*out = found.v[--found.n];
-		a = STORE_SAME;
+		*out = found.v[0];
+		memset(&found.v[0], 0, sizeof(found.v[0]));
 	}
 	store_kernels_free(&found);
 	return a;
 }
 
-enum store_answer store_find_kernel(struct store *s, const char *key,
-				    struct store_kernel *out, struct err *e)
-{
-	sqlite3 *db = store_reader(s);
-	enum store_answer a = kernel_find(db, key, out, e);
-
-	store_reader_back(s, db);
-	return a;
-}
-
-/* --- series -------------------------------------------------------------- */
-
-int series_row_read(sqlite3_stmt *st, struct series_row *f)
-{
-	const char *better = (const char *)sqlite3_column_text(st, 6);
-
-	f->id = sqlite3_column_int64(st, 0);
-	f->bench = store_text(st, 1);
-	f->metric = store_text(st, 2);
-	f->params = store_text(st, 3);
-	f->rev = sqlite3_column_int64(st, 4);
-	f->unit = store_text(st, 5);
-	f->better = better && !strcmp(better, "higher") ? RECORD_HIGHER :
-		    RECORD_LOWER;
-	f->quantum = sqlite3_column_int64(st, 7);
-	f->ops = sqlite3_column_int64(st, 8);
-	f->same_as = store_text(st, 9);
-	f->folio_bytes = sqlite3_column_int64(st, 10);
-	f->last_run = sqlite3_column_int64(st, 11);
-	copy(f->epoch, sizeof(f->epoch), st, 12);
-	f->base_page_bytes = store_int(st, 13);
-	f->pmd_bytes = store_int(st, 14);
-	return f->bench && f->metric && f->params && f->unit ? 0 : -1;
-}
-
-void series_row_free(struct series_row *f)
-{
-	free(f->bench);
-	free(f->metric);
-	free(f->params);
-	free(f->unit);
-	free(f->same_as);
-}
-
 /* --- hosts --------------------------------------------------------------- */
 
-static void host_row(sqlite3_stmt *st, void *row)
-{
-	struct store_host *h = row;
-
-	h->label = store_text(st, 0);
-	h->cpu = store_text(st, 1);
-	h->arch = store_text(st, 2);
-	h->hypervisor = store_text(st, 3);
-	h->epoch = store_text(st, 4);
-	h->epochs = store_int(st, 5);
-	h->cpus = store_int(st, 6);
-	h->ram_bytes = store_int(st, 7);
-	h->base_page_bytes = store_int(st, 8);
-	h->pmd_bytes = store_int(st, 9);
-	h->runs = store_int(st, 10);
-	h->kernels = store_int(st, 11);
-	h->first_posted = store_text(st, 12);
-	h->last_posted = store_text(st, 13);
-	h->last_kernel = store_text(st, 14);
-}
+static const struct column host_columns[] = {
+	TEXT_(store_host, label), TEXT_(store_host, cpu),
+	TEXT_(store_host, arch), TEXT_(store_host, hypervisor),
+	TEXT_(store_host, epoch), INT_(store_host, epochs),
+	INT_(store_host, cpus), INT_(store_host, ram_bytes),
+	INT_(store_host, base_page_bytes), INT_(store_host, pmd_bytes),
+	INT_(store_host, runs), INT_(store_host, kernels),
+	TEXT_(store_host, first_posted), TEXT_(store_host, last_posted),
+	TEXT_(store_host, last_kernel), COL_END
+};
 
 int store_hosts(struct store *s, struct store_hosts *out, struct err *e)
 {
@@ -336,93 +251,46 @@ int store_hosts(struct store *s, struct store_hosts *out, struct err *e)
 		" JOIN run l ON l.id = seen.last"
 		" JOIN epoch e ON e.id = l.epoch"
 		" JOIN kernel k ON k.id = l.kernel ORDER BY h.label";
-	sqlite3 *db = store_reader(s);
-	int ret;
 
-	memset(out, 0, sizeof(*out));
-	ret = read_rows(db, store_query(db, sql, ""), (void **)&out->v, &out->n,
-			sizeof(*out->v), host_row, e);
-	store_reader_back(s, db);
-	if (ret)
-		store_hosts_free(out);
-	return ret;
+	return read_all(s, sql, NULL, host_columns, sizeof(*out->v), out, e);
 }
 
 void store_hosts_free(struct store_hosts *h)
 {
-	size_t i;
-
-	for (i = 0; i < h->n; i++) {
-		free(h->v[i].label);
-		free(h->v[i].cpu);
-		free(h->v[i].arch);
-		free(h->v[i].hypervisor);
-		free(h->v[i].epoch);
-		free(h->v[i].first_posted);
-		free(h->v[i].last_posted);
-		free(h->v[i].last_kernel);
-	}
-	free(h->v);
-	memset(h, 0, sizeof(*h));
+	rows_free(h, host_columns, sizeof(*h->v));
 }
 
 /* --- charts -------------------------------------------------------------- */
 
-static void chart_row(sqlite3_stmt *st, void *row)
-{
-	struct store_chart *c = row;
-
-	c->host = store_text(st, 0);
-	c->bench = store_text(st, 1);
-	c->metric = store_text(st, 2);
-	c->unit = store_text(st, 3);
-	c->params = store_text(st, 4);
-	c->sizes = store_int(st, 5);
-	c->points = store_int(st, 6);
-	c->last_posted = store_text(st, 7);
-}
+static const struct column chart_columns[] = {
+	TEXT_(store_chart, host), TEXT_(store_chart, bench),
+	TEXT_(store_chart, metric), TEXT_(store_chart, unit),
+	TEXT_(store_chart, params), INT_(store_chart, sizes),
+	INT_(store_chart, points), INT_(store_chart, measured),
+	INT_(store_chart, last_run), TEXT_(store_chart, last_posted), COL_END
+};
 
 int store_charts(struct store *s, const char *host, struct store_charts *out,
 		 struct err *e)
 {
 	static const char sql[] =
-		"SELECT c.label, c.bench, c.metric, c.unit, c.params, c.sizes,"
-		" c.points, r.posted_at"
-		" FROM (SELECT h.label, s.bench, s.metric, s.unit, s.params,"
-		" count(DISTINCT s.folio_bytes) AS sizes,"
-		" max(s.figures) AS points, max(s.last_run) AS last"
+		"SELECT c.*, r.posted_at FROM (SELECT h.label, m.bench,"
+		" m.name, m.unit, m.params, count(DISTINCT s.folio_bytes),"
+		" max(m.valid), max(m.measured), max(m.last_run) AS last"
 		" FROM host h CROSS JOIN epoch e ON e.host = h.id"
-		" CROSS JOIN series s ON s.epoch = e.id"
+		" CROSS JOIN metric m ON m.epoch = e.id"
+		" CROSS JOIN series s ON s.metric = m.id"
 		" WHERE ?1 IS NULL OR h.label = ?1"
-		" GROUP BY h.label, s.bench, s.metric, s.params, s.unit) c"
+		" GROUP BY h.label, m.bench, m.name, m.params, m.unit) c"
 		" JOIN run r ON r.id = c.last"
-		" ORDER BY c.label, c.bench, c.metric, c.params, c.unit";
-	sqlite3 *db = store_reader(s);
-	int ret;
+		" ORDER BY label, bench, name, params, unit";
 
-	memset(out, 0, sizeof(*out));
-	ret = read_rows(db, store_query(db, sql, "t", host), (void **)&out->v,
-			&out->n, sizeof(*out->v), chart_row, e);
-	store_reader_back(s, db);
-	if (ret)
-		store_charts_free(out);
-	return ret;
+	return read_all(s, sql, host, chart_columns, sizeof(*out->v), out, e);
 }
 
 void store_charts_free(struct store_charts *c)
 {
-	size_t i;
-
-	for (i = 0; i < c->n; i++) {
-		free(c->v[i].host);
-		free(c->v[i].bench);
-		free(c->v[i].metric);
-		free(c->v[i].unit);
-		free(c->v[i].params);
-		free(c->v[i].last_posted);
-	}
-	free(c->v);
-	memset(c, 0, sizeof(*c));
+	rows_free(c, chart_columns, sizeof(*c->v));
 }
 
 /* --- counters ------------------------------------------------------------ */

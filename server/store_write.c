@@ -1,60 +1,63 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Rows in: what the writer's thread does for a run and for a file. */
+/* Rows in: what the writer does for one run or one file. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "store_pack.h"
 #include "store_priv.h"
 
-/* Prepared once, on the writer's connection. */
+/* X_ADD follows X_FIND and takes the same parameters, and more. */
 #define STATEMENTS(S) \
-S(BEGIN,	"BEGIN IMMEDIATE") \
-S(COMMIT,	"COMMIT") \
-S(ROLLBACK,	"ROLLBACK") \
-S(SAVEPOINT,	"SAVEPOINT job") \
-S(UNDO,		"ROLLBACK TO job") \
-S(RELEASE,	"RELEASE job") \
-S(RUN_FIND,	"SELECT body_sha256 FROM run WHERE uuid = ?1") \
+/* 1: with this body; 2: with another. */ \
+S(RUN_FIND,	"SELECT 1 + (body_sha256 <> ?2) FROM run WHERE uuid = ?1") \
 S(RUN_ADD,	"INSERT INTO run(uuid, body_sha256, epoch, kernel, boot," \
 		" started_at, posted_at, invalid)" \
 		" VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)") \
 S(BODY_ADD,	"INSERT INTO body(run, len, deflated) VALUES(?1, ?2, ?3)") \
-S(HOST_FIND,	"SELECT id FROM host WHERE label = ?1") \
-S(HOST_ADD,	"INSERT INTO host(label) VALUES(?1)") \
-S(HOST_RAISE,	"UPDATE host SET generation = generation + 1 WHERE id = ?1") \
+S(HOST_RAISE,	"INSERT INTO host(label, generation) VALUES(?1, 1)" \
+		" ON CONFLICT(label) DO UPDATE" \
+		" SET generation = generation + 1 RETURNING id") \
 S(HOSTS_RAISE,	"UPDATE host SET generation = generation + 1") \
 S(EPOCH_FIND,	"SELECT id FROM epoch WHERE host = ?1 AND sha256 = ?2") \
 S(EPOCH_ADD,	"INSERT INTO epoch(host, sha256, facts, first_posted)" \
 		" VALUES(?1, ?2, ?3, ?4)") \
+S(BOOT_FIND,	"SELECT id FROM boot WHERE epoch = ?1 AND text = ?2") \
+S(BOOT_ADD,	"INSERT INTO boot(epoch, text) VALUES(?1, ?2)") \
 S(KERNEL_FIND,	"SELECT id FROM kernel WHERE key = ?1") \
-S(KERNEL_ADD,	"INSERT INTO kernel(key, release, version, commit_sha," \
-		" commit_proven, tree, tree_hash, build_id, config_sha256," \
-		" compiler, first_posted)" \
-		" VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)") \
+S(KERNEL_ADD,	"INSERT INTO kernel(id, pool, key, tree_hash," \
+		" config_sha256, compiler, release, version, commit_sha," \
+		" commit_proven, tree, build_id, first_posted)" \
+		" SELECT n, coalesce((SELECT pool FROM kernel" \
+		" WHERE tree_hash = ?2 AND config_sha256 = ?3" \
+		" AND compiler = ?4), n)," \
+		" ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11" \
+		" FROM (SELECT coalesce(max(id), 0) + 1 AS n FROM kernel)") \
+S(KERNEL_POOL,	"SELECT pool FROM kernel WHERE id = ?1") \
 /* A commit is learned late, or from a build that proves it. */ \
 S(KERNEL_LEARN,	"UPDATE kernel SET commit_sha = ?2, commit_proven = ?3," \
 		" tree = coalesce(?4, tree) WHERE id = ?1 AND ?2 IS NOT NULL" \
 		" AND (commit_sha IS NULL OR commit_proven < ?3)") \
-S(SERIES_FIND,	"SELECT id, unit, better, quantum, ops, reduce FROM series" \
-		" WHERE epoch = ?1 AND bench = ?2 AND metric = ?3" \
-		" AND params = ?4 AND folio_bytes = ?5 AND rev = ?6" \
-		" AND exact = ?7") \
-/* Any size of it: a new size must not contradict the others either. */ \
-S(SERIES_KIN,	"SELECT id, unit, better, quantum, ops, reduce FROM series" \
-		" WHERE epoch = ?1 AND bench = ?2 AND metric = ?3" \
-		" AND params = ?4 AND rev = ?5 LIMIT 1") \
-S(SERIES_ADD,	"INSERT INTO series(epoch, bench, metric, params," \
-		" folio_bytes, rev, exact, unit, better, quantum, ops," \
-		" reduce, same_as, last_run)" \
-		" VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12," \
-		" ?13, ?14)") \
-S(SERIES_MARK,	"UPDATE series SET last_run = ?2, figures = figures + ?3" \
+S(METRIC_FIND,	"SELECT id FROM metric WHERE epoch = ?1 AND bench = ?2" \
+		" AND name = ?3 AND params = ?4 AND rev = ?5") \
+S(METRIC_ADD,	"INSERT INTO metric(epoch, bench, name, params, rev, unit," \
+		" better, quantum, ops, reduce, same_as)" \
+		" VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)") \
+S(METRIC_AGREES, "SELECT id FROM metric WHERE id = ?1 AND unit = ?2" \
+		" AND better = ?3 AND quantum = ?4 AND ops = ?5" \
+		" AND reduce = ?6") \
+/* Before the run's rows: is this kernel's figure its first? */ \
+S(METRIC_RAISE,	"UPDATE metric SET last_run = ?2, valid = valid +" \
+		" (?4 AND NOT EXISTS (SELECT 1 FROM result" \
+		" WHERE metric = ?1 AND pool = ?3 AND status = 0))," \
+		" measured = measured + (?5 AND NOT EXISTS (SELECT 1" \
+		" FROM result WHERE metric = ?1 AND pool = ?3 AND n > 0))" \
 		" WHERE id = ?1") \
-S(FIGURE_FIND,	"SELECT 1 FROM result WHERE series = ?1 AND kernel = ?2" \
-		" AND status = 0 LIMIT 1") \
-S(RESULT_ADD,	"INSERT INTO result(series, kernel, run, status, n, value," \
-		" spread, first, launches, reason)" \
-		" VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)") \
+S(SERIES_ADD,	"INSERT INTO series(metric, folio_bytes, exact)" \
+		" VALUES(?1, ?2, ?3)") \
+S(RESULT_ADD,	"INSERT INTO result(metric, series, pool, boot, run, status," \
+		" n, value, spread, first, launches, reason) SELECT ?1, id," \
+		" ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13 FROM series" \
+		" WHERE metric = ?1 AND folio_bytes = ?2 AND exact = ?3") \
 S(FILE_FIND,	"SELECT 1 FROM file WHERE sha256 = ?1") \
 S(FILE_ADD,	"INSERT INTO file(sha256, len, deflated) VALUES(?1, ?2, ?3)")
 
@@ -62,15 +65,11 @@ S(FILE_ADD,	"INSERT INTO file(sha256, len, deflated) VALUES(?1, ?2, ?3)")
 #define S_TEXT(name, sql) sql,
 enum statement { STATEMENTS(S_NAME) NSTATEMENTS };
 static const char *const text[] = { STATEMENTS(S_TEXT) };
+_Static_assert(NSTATEMENTS <= STORE_STATEMENTS, "store_priv.h");
 
 int store_write_open(struct store *s, struct err *e)
 {
-	size_t i;
-
-	s->stmt = calloc(NSTATEMENTS, sizeof(sqlite3_stmt *));
-	if (!s->stmt)
-		return err_set(e, "out of memory");
-	for (i = 0; i < NSTATEMENTS; i++)
+	for (size_t i = 0; i < NSTATEMENTS; i++)
 		if (sqlite3_prepare_v3(s->db, text[i], -1,
 				       SQLITE_PREPARE_PERSISTENT, &s->stmt[i],
 				       NULL) != SQLITE_OK)
@@ -78,349 +77,233 @@ int store_write_open(struct store *s, struct err *e)
 	return 0;
 }
 
-void store_write_close(struct store *s)
-{
-	size_t i;
-
-	for (i = 0; s->stmt && i < NSTATEMENTS; i++)
-		sqlite3_finalize(s->stmt[i]);
-	free(s->stmt);
-	s->stmt = NULL;
-}
-
-/* Step a statement that gives no row. SQLite's code, SQLITE_OK for done. */
-static int run(struct store *s, enum statement which)
-{
-	sqlite3_step(s->stmt[which]);
-	return sqlite3_reset(s->stmt[which]);
-}
-
-int store_begin(struct store *s) { return run(s, BEGIN); }
-int store_commit(struct store *s) { return run(s, COMMIT); }
-int store_savepoint(struct store *s) { return run(s, SAVEPOINT); }
-void store_rollback(struct store *s) { run(s, ROLLBACK); }
-
-int store_release(struct store *s, bool keep)
-{
-	int rc = keep ? SQLITE_OK : run(s, UNDO);
-
-	return rc == SQLITE_OK ? run(s, RELEASE) : rc;
-}
-
 /* --- inside a job -------------------------------------------------------- */
 
-/* What is being kept, and the ids found so far. */
-struct keep {
-	struct store *s;
-	struct job *j;
-	const struct pack *p;
-	int64_t host, epoch, kernel, run;
-	bool new_kernel;
-};
-
-/* An error from SQLite: lost where the whole transaction may be gone. */
+/* An error from SQLite. Some may have ended the whole transaction. */
 static enum store_answer broke(struct store *s, struct job *j)
 {
 	int rc = sqlite3_errcode(s->db) & 0xff;
 
 	store_failed(s->db, j->e);
-	j->lost = rc == SQLITE_FULL || rc == SQLITE_IOERR ||
-		  rc == SQLITE_NOMEM || rc == SQLITE_BUSY;
-	return j->lost ? STORE_BUSY : STORE_ERROR;
+	return rc == SQLITE_FULL || rc == SQLITE_IOERR ||
+	       rc == SQLITE_NOMEM || rc == SQLITE_BUSY ? STORE_BUSY :
+							 STORE_ERROR;
 }
 
-/* Reset after use; nothing bound outlives the job. */
-static void done(sqlite3_stmt *st)
-{
-	sqlite3_reset(st);
-	sqlite3_clear_bindings(st);
-}
-
-/* An insert; @id, if wanted: its row's. */
-static int add(struct store *s, enum statement which, int64_t *id)
-{
-	int rc = run(s, which);
-
-	sqlite3_clear_bindings(s->stmt[which]);
-	if (id)
-		*id = sqlite3_last_insert_rowid(s->db);
-	return rc == SQLITE_OK ? 0 : -1;
-}
-
-/* The first column of the first row: 1; no row: 0; -1. */
-static int find(struct store *s, enum statement which, int64_t *id)
+static int64_t vsql(struct store *s, enum statement which, const char *format,
+		    va_list ap)
 {
 	sqlite3_stmt *st = s->stmt[which];
-	int rc = sqlite3_step(st);
+	int64_t value = 0;
 
-	if (rc == SQLITE_ROW)
-		*id = sqlite3_column_int64(st, 0);
-	done(st);
-	return rc == SQLITE_ROW ? 1 : rc == SQLITE_DONE ? 0 : -1;
+	store_bind(st, format, ap);
+	if (sqlite3_step(st) == SQLITE_ROW)
+		value = sqlite3_column_int64(st, 0);
+	return sqlite3_reset(st) == SQLITE_OK ? value : -1;
 }
 
-static int keep_host(struct keep *k)
+/* The id that the statement's row holds; 0: no row; -1. */
+static int64_t sql(struct store *s, enum statement which, const char *format,
+		   ...)
 {
-	sqlite3_stmt **st = k->s->stmt;
-	const char *label = k->p->r->host.label;
-	int found;
+	va_list ap;
+	int64_t id;
 
-	store_bind(st[HOST_FIND], "t", label);
-	found = find(k->s, HOST_FIND, &k->host);
-	if (!found) {
-		store_bind(st[HOST_ADD], "t", label);
-		found = add(k->s, HOST_ADD, &k->host);
-	}
-	return found < 0 ? -1 : 0;
+	va_start(ap, format);
+	id = vsql(s, which, format, ap);
+	va_end(ap);
+	return id;
 }
 
-static int keep_epoch(struct keep *k)
+/* The same; a row that is not there is added by the statement after it. */
+static int64_t keep(struct store *s, enum statement which, const char *format,
+		    ...)
 {
-	sqlite3_stmt **st = k->s->stmt;
-	const struct pack *p = k->p;
-	int found;
+	va_list ap;
+	int64_t id;
 
-	store_bind(st[EPOCH_FIND], "it", k->host, p->epoch_sha256);
-	found = find(k->s, EPOCH_FIND, &k->epoch);
-	if (!found) {
-		store_bind(st[EPOCH_ADD], "ittt", k->host, p->epoch_sha256,
-			   p->facts.s, p->posted_at);
-		found = add(k->s, EPOCH_ADD, &k->epoch);
-	}
-	return found < 0 ? -1 : 0;
+	va_start(ap, format);
+	id = vsql(s, which, format, ap);
+	va_end(ap);
+	if (id)
+		return id;
+	va_start(ap, format);
+	id = vsql(s, which + 1, format, ap);
+	va_end(ap);
+	return id < 0 ? -1 : sqlite3_last_insert_rowid(s->db);
 }
 
-static int keep_kernel(struct keep *k)
-{
-	const struct record_kernel *f = &k->p->r->kernel;
-	sqlite3_stmt **st = k->s->stmt;
-	const struct pack *p = k->p;
-	int found;
-
-	store_bind(st[KERNEL_FIND], "t", p->kernel_key);
-	found = find(k->s, KERNEL_FIND, &k->kernel);
-	if (!found) {
-		k->new_kernel = true;
-		store_bind(st[KERNEL_ADD], "ttttitttttt", p->kernel_key,
-			   f->release, f->version, f->commit,
-			   p->commit_proven, f->tree, f->tree_hash,
-			   f->build_id, f->config_sha256, f->compiler,
-			   p->posted_at);
-		return add(k->s, KERNEL_ADD, &k->kernel);
-	}
-	if (found < 0)
-		return -1;
-	store_bind(st[KERNEL_LEARN], "itit", k->kernel, f->commit,
-		   p->commit_proven, f->tree);
-	if (add(k->s, KERNEL_LEARN, NULL))
-		return -1;
-	/* Other hosts' pages name this kernel too. */
-	k->j->all_hosts = sqlite3_changes(k->s->db) > 0;
-	return 0;
-}
-
-static int keep_run(struct keep *k)
-{
-	sqlite3_stmt **st = k->s->stmt;
-	const struct pack *p = k->p;
-	const struct record *r = p->r;
-
-	/* Runs that do not know their boot pool as one: never too sure. */
-	store_bind(st[RUN_ADD], "tbiitttt", r->id, (const void *)p->body_sha256,
-		   sizeof(p->body_sha256), k->epoch, k->kernel,
-		   r->boot.id ? r->boot.id : "", r->started_at, p->posted_at,
-		   r->invalid.n ? r->invalid.v[0] : NULL);
-	if (add(k->s, RUN_ADD, &k->run))
-		return -1;
-	store_bind(st[BODY_ADD], "iib", k->run, (int64_t)p->len,
-		   (const void *)p->deflated, p->deflated_len);
-	return add(k->s, BODY_ADD, NULL);
-}
-
-static const char *column(sqlite3_stmt *st, int col)
-{
-	const unsigned char *value = sqlite3_column_text(st, col);
-
-	return value ? (const char *)value : "";
-}
-
-static const char *const better_text[] = { "lower", "higher" };
-static const char *const reduce_text[] = { "median", "min" };
-
-/* Both sides of a fact: texts, or numbers where the texts are NULL. */
-struct claim { const char *field, *is, *was; int64_t n_is, n_was; };
-
-static enum store_answer contradicts(struct keep *k, const struct pack_row *row,
-				     const struct claim *c)
-{
-	if (c->is)
-		err_set(k->j->e, "/benches/%zu/metrics/%zu/%s: \"%s\" "
-			"contradicts the series' \"%s\"", row->bench_index,
-			row->metric_index, c->field, c->is, c->was);
-	else
-		err_set(k->j->e, "/benches/%zu/metrics/%zu/%s: %lld "
-			"contradicts the series' %lld", row->bench_index,
-			row->metric_index, c->field, (long long)c->n_is,
-			(long long)c->n_was);
-	return STORE_CONFLICT;
-}
-
-/* Does the row under @st (SERIES_FIND's columns) say what the document says? */
-static enum store_answer agree(struct keep *k, const struct pack_row *row,
-			       sqlite3_stmt *st)
-{
-	const struct record_metric *m = row->metric;
-	const struct claim claim[] = {
-		{ "unit", m->unit, column(st, 1), 0, 0 },
-		{ "better", better_text[m->better], column(st, 2), 0, 0 },
-		{ "quantum", NULL, NULL, m->quantum,
-		  sqlite3_column_int64(st, 3) },
-		{ "ops", NULL, NULL, m->ops, sqlite3_column_int64(st, 4) },
-		{ "reduce", reduce_text[m->reduce], column(st, 5), 0, 0 },
-	};
-	size_t i;
-
-	for (i = 0; i < sizeof(claim) / sizeof(claim[0]); i++)
-		if (claim[i].is ? strcmp(claim[i].is, claim[i].was) != 0 :
-		    claim[i].n_is != claim[i].n_was)
-			return contradicts(k, row, &claim[i]);
-	return STORE_SAME;
-}
-
-/* As find(), and a row found must agree: STORE_SAME found, STORE_MISSING. */
-static enum store_answer find_series(struct keep *k, const struct pack_row *row,
-				     enum statement which, int64_t *series)
-{
-	sqlite3_stmt *st = k->s->stmt[which];
-	enum store_answer a = STORE_MISSING;
-	int rc = sqlite3_step(st);
-
-	if (rc == SQLITE_ROW) {
-		*series = sqlite3_column_int64(st, 0);
-		a = agree(k, row, st);
-	} else if (rc != SQLITE_DONE) {
-		a = broke(k->s, k->j);
-	}
-	done(st);
-	return a;
-}
-
-static enum store_answer keep_series(struct keep *k, const struct pack_row *row,
-				     int64_t *series)
-{
-	const struct record_metric *m = row->metric;
-	const struct record_bench *b = row->bench;
-	sqlite3_stmt **st = k->s->stmt;
-	enum store_answer a;
-
-	store_bind(st[SERIES_FIND], "itttiit", k->epoch, b->name, m->name,
-		   row->params, row->folio_bytes, b->rev, row->exact);
-	a = find_series(k, row, SERIES_FIND, series);
-	if (a != STORE_MISSING)
-		return a;
-	store_bind(st[SERIES_KIN], "ittti", k->epoch, b->name, m->name,
-		   row->params, b->rev);
-	a = find_series(k, row, SERIES_KIN, series);
-	if (a != STORE_MISSING && a != STORE_SAME)
-		return a;
-	store_bind(st[SERIES_ADD], "itttiitttiitti", k->epoch, b->name, m->name,
-		   row->params, row->folio_bytes, b->rev, row->exact, m->unit,
-		   better_text[m->better], m->quantum, m->ops,
-		   reduce_text[m->reduce], b->same_as, k->run);
-	return add(k->s, SERIES_ADD, series) ? broke(k->s, k->j) : STORE_SAME;
-}
-
-static enum store_answer keep_row(struct keep *k, const struct pack_row *row)
-{
-	sqlite3_stmt **st = k->s->stmt;
-	int64_t series = 0, seen = 0, figure = row->status == RECORD_OK;
-	enum store_answer a = keep_series(k, row, &series);
-
-	if (a != STORE_SAME)
-		return a;
-	if (figure && !k->new_kernel) {
-		store_bind(st[FIGURE_FIND], "ii", series, k->kernel);
-		if (find(k->s, FIGURE_FIND, &seen) < 0)
-			return broke(k->s, k->j);
-		figure = !seen;
-	}
-	store_bind(st[SERIES_MARK], "iii", series, k->run, figure);
-	if (add(k->s, SERIES_MARK, NULL))
-		return broke(k->s, k->j);
-	store_bind(st[RESULT_ADD], "iiiiiiiibt", series, k->kernel, k->run,
-		   (int64_t)row->status, row->n, row->value, row->spread,
-		   row->first, row->launches_len ?
-		   (const void *)(k->p->launches.s + row->launches) : NULL,
-		   row->launches_len, row->reason);
-	return add(k->s, RESULT_ADD, NULL) ? broke(k->s, k->j) : STORE_NEW;
-}
-
-/* STORE_MISSING: this id is new here. */
-static enum store_answer seen_before(struct keep *k)
-{
-	sqlite3_stmt *st = k->s->stmt[RUN_FIND];
-	enum store_answer a = STORE_MISSING;
-	int rc;
-
-	store_bind(st, "t", k->p->r->id);
-	rc = sqlite3_step(st);
-	if (rc == SQLITE_ROW && sqlite3_column_bytes(st, 0) == 32 &&
-	    !memcmp(sqlite3_column_blob(st, 0), k->p->body_sha256, 32)) {
-		a = STORE_SAME;
-	} else if (rc == SQLITE_ROW) {
-		err_set(k->j->e, "/id: \"%s\" is here already with another "
-			"body", k->p->r->id);
-		a = STORE_CONFLICT;
-	} else if (rc != SQLITE_DONE) {
-		a = broke(k->s, k->j);
-	}
-	done(st);
-	return a;
-}
-
-static enum store_answer keep_all(struct keep *k)
-{
-	const char *host = k->p->r->host.label;
-	sqlite3_stmt **st = k->s->stmt;
-	enum store_answer a;
-	size_t i;
-
-	if (keep_host(k) || keep_epoch(k) || keep_kernel(k) || keep_run(k))
-		return broke(k->s, k->j);
-	for (i = 0; i < k->p->nrows; i++) {
-		a = keep_row(k, &k->p->rows[i]);
-		if (a != STORE_NEW)
-			return a;
-	}
-	store_bind(st[HOST_RAISE], "i", k->host);
-	if (add(k->s, HOST_RAISE, NULL) ||
-	    (k->j->all_hosts && add(k->s, HOSTS_RAISE, NULL)))
-		return broke(k->s, k->j);
-	k->j->host = host;
-	return STORE_NEW;
-}
+/* --- a run --------------------------------------------------------------- */
 
 struct run_job {
+	struct job job;
 	struct pack pack;
+	int64_t epoch, kernel, pool, boot, run;		/* ids found */
 	bool want_config;
 };
 
+static int keep_kernel(struct store *s, struct run_job *k)
+{
+	const struct record_kernel *f = &k->pack.r->kernel;
+	const struct pack *p = &k->pack;
+
+	/* A dirty tree is not its hash. */
+	k->kernel = keep(s, KERNEL_FIND, "tttttttittt", p->kernel_key,
+			 f->dirty == 1 ? NULL : f->tree_hash, f->config_sha256,
+			 f->compiler, f->release, f->version, f->commit,
+			 p->commit_proven, f->tree, f->build_id, p->posted_at);
+	if (k->kernel < 0 ||
+	    (k->pool = sql(s, KERNEL_POOL, "i", k->kernel)) < 0 ||
+	    sql(s, KERNEL_LEARN, "itit", k->kernel, f->commit,
+		p->commit_proven, f->tree) < 0)
+		return -1;
+	/* Other hosts' pages name this kernel too. */
+	k->job.all_hosts = sqlite3_changes(s->db) > 0;
+	return k->job.all_hosts && sql(s, HOSTS_RAISE, "") < 0 ? -1 : 0;
+}
+
+/* Its one row, and those that this one names. */
+static int keep_run(struct store *s, struct run_job *k)
+{
+	const struct pack *p = &k->pack;
+	const struct record *r = p->r;
+	const char *boot = r->boot.id ? r->boot.id : "";
+	int64_t host = sql(s, HOST_RAISE, "t", r->host.label);
+
+	k->job.host = r->host.label;
+	if (host < 0 ||
+	    (k->epoch = keep(s, EPOCH_FIND, "ittt", host, p->epoch_sha256,
+			     p->facts.s, p->posted_at)) < 0 ||
+	    (k->boot = keep(s, BOOT_FIND, "it", k->epoch, boot)) < 0 ||
+	    keep_kernel(s, k) ||
+	    sql(s, RUN_ADD, "ttiiittt", r->id, p->sha256, k->epoch, k->kernel,
+		k->boot, r->started_at, p->posted_at,
+		r->invalid.n ? r->invalid.v[0] : NULL) < 0)
+		return -1;
+	k->run = sqlite3_last_insert_rowid(s->db);
+	return sql(s, BODY_ADD, "iib", k->run, (int64_t)p->len, p->deflated,
+		   p->deflated_len) < 0 ? -1 : 0;
+}
+
+static const char *const better[] = { "lower", "higher" };
+static const char *const reduce[] = { "median", "min" };
+
+/* The first fact in which the document, which METRIC_AGREES denied, differs. */
+#define METRIC_DIFFERS \
+	"WITH m AS (SELECT * FROM metric WHERE id = ?1)," \
+	" fact(name, says, was) AS (" \
+	"SELECT 'unit', json_quote(?2), json_quote(unit) FROM m UNION ALL " \
+	"SELECT 'better', json_quote(?3), json_quote(better) FROM m UNION ALL" \
+	" SELECT 'quantum', ?4, quantum FROM m UNION ALL" \
+	" SELECT 'ops', ?5, ops FROM m UNION ALL " \
+	"SELECT 'reduce', json_quote(?6), json_quote(reduce) FROM m)" \
+	"SELECT name || ': ' || says || ' contradicts the series'' ' || was" \
+	" FROM fact WHERE says <> was"
+static enum store_answer agree(struct store *s, struct run_job *k,
+			       const struct pack_metric *m, int64_t id)
+{
+	const struct record_metric *f = m->metric;
+	sqlite3_stmt *st;
+	int64_t found = sql(s, METRIC_AGREES, "ittiit", id, f->unit,
+			    better[f->better], f->quantum, f->ops,
+			    reduce[f->reduce]);
+
+	if (found)
+		return found > 0 ? STORE_NEW : broke(s, &k->job);
+	st = store_query(s->db, METRIC_DIFFERS, "ittiit", id, f->unit,
+			 better[f->better], f->quantum, f->ops,
+			 reduce[f->reduce]);
+	if (st && sqlite3_step(st) == SQLITE_ROW)
+		err_set(k->job.e, "/benches/%zu/metrics/%zu/%s",
+			(size_t)(m->bench - k->pack.r->benches),
+			(size_t)(f - m->bench->metrics),
+			(const char *)sqlite3_column_text(st, 0));
+	sqlite3_finalize(st);
+	return STORE_CONFLICT;
+}
+
+static int keep_row(struct store *s, const struct run_job *k, int64_t metric,
+		    const char *exact, const struct pack_row *row)
+{
+	/* Its series may appear with it. */
+	for (int i = 0; i < 2; i++) {
+		if (sql(s, RESULT_ADD, "iitiiiiiiiibt", metric,
+			row->folio_bytes, exact, k->pool, k->boot, k->run,
+			(int64_t)row->status, row->n, row->value, row->spread,
+			row->first, k->pack.launches.s + row->launches,
+			row->launches_len, row->reason) < 0)
+			return -1;
+		if (sqlite3_changes(s->db))
+			return 0;
+		if (sql(s, SERIES_ADD, "iit", metric, row->folio_bytes,
+			exact) < 0)
+			return -1;
+	}
+	return -1;
+}
+
+static enum store_answer keep_metric(struct store *s, struct run_job *k,
+				     const struct pack_metric *m,
+				     const struct pack_row *row)
+{
+	const struct record_metric *f = m->metric;
+	enum store_answer a;
+	int64_t id;
+
+	if (!m->rows)
+		return STORE_NEW;
+	id = keep(s, METRIC_FIND, "itttittiitt", k->epoch, m->bench->name,
+		  f->name, m->params.s, m->bench->rev, f->unit,
+		  better[f->better], f->quantum, f->ops, reduce[f->reduce],
+		  m->bench->same_as);
+	if (id < 0)
+		return broke(s, &k->job);
+	a = agree(s, k, m, id);
+	if (a != STORE_NEW)
+		return a;
+	if (sql(s, METRIC_RAISE, "iiiii", id, k->run, k->pool,
+		(int64_t)m->valid, (int64_t)m->measured) < 0)
+		return broke(s, &k->job);
+	for (size_t i = 0; i < m->rows; i++)
+		if (keep_row(s, k, id, m->exact, &row[i]))
+			return broke(s, &k->job);
+	return STORE_NEW;
+}
+
+static enum store_answer keep_all(struct store *s, struct run_job *k)
+{
+	const struct pack_row *row = k->pack.rows;
+	const struct pack *p = &k->pack;
+	enum store_answer a = STORE_NEW;
+	int64_t found = sql(s, RUN_FIND, "tt", p->r->id, p->sha256);
+
+	if (found == 1)
+		return STORE_SAME;
+	if (found > 1) {
+		err_set(k->job.e, "/id: \"%s\" is here already with another "
+			"body", p->r->id);
+		return STORE_CONFLICT;
+	}
+	if (found < 0 || keep_run(s, k))
+		return broke(s, &k->job);
+	for (size_t i = 0; a == STORE_NEW && i < p->nmetrics; i++) {
+		a = keep_metric(s, k, &p->metrics[i], row);
+		row += p->metrics[i].rows;
+	}
+	return a;
+}
+
 static enum store_answer apply_run(struct store *s, struct job *j)
 {
-	struct run_job *rj = j->arg;
-	struct keep k = { .s = s, .j = j, .p = &rj->pack };
-	const char *config = k.p->r->kernel.config_sha256;
-	enum store_answer a = seen_before(&k);
-	int64_t one;
-	int found;
+	struct run_job *k = (struct run_job *)j;	/* its first member */
+	const char *config = k->pack.r->kernel.config_sha256;
+	enum store_answer a = keep_all(s, k);
+	int64_t found;
 
-	if (a == STORE_MISSING)
-		a = keep_all(&k);
 	if (!config || (a != STORE_NEW && a != STORE_SAME))
 		return a;
-	store_bind(s->stmt[FILE_FIND], "t", config);
-	found = find(s, FILE_FIND, &one);
-	rj->want_config = !found;
+	found = sql(s, FILE_FIND, "t", config);
+	k->want_config = !found;
 	return found < 0 ? broke(s, j) : a;
 }
 
@@ -428,25 +311,22 @@ enum store_answer store_put_run(struct store *s, const struct record *r,
 				const void *body, size_t len,
 				bool *want_config, struct err *e)
 {
-	struct run_job rj = { .want_config = false };
-	struct job j = { .apply = apply_run, .arg = &rj, .e = e };
+	struct run_job k = { .job = { .apply = apply_run, .e = e } };
 	enum store_answer a = STORE_BUSY;
-	int packed;
 
-	while (sem_wait(&s->packers))
-		;	/* EINTR */
-	packed = pack_run(&rj.pack, r, body, len);
-	sem_post(&s->packers);
-	if (packed)
+	if (pack_run(&k.pack, r, body, len))
 		err_set(e, "out of memory");
 	else
-		a = store_submit(s, &j);
-	*want_config = rj.want_config;
-	pack_free(&rj.pack);
+		a = store_submit(s, &k.job);
+	*want_config = k.want_config;
+	pack_free(&k.pack);
 	return a;
 }
 
+/* --- a file -------------------------------------------------------------- */
+
 struct file_job {
+	struct job job;
 	const char *sha256;
 	void *deflated;
 	size_t len, deflated_len;
@@ -454,17 +334,13 @@ struct file_job {
 
 static enum store_answer apply_file(struct store *s, struct job *j)
 {
-	const struct file_job *f = j->arg;
-	int64_t one;
-	int found;
+	const struct file_job *f = (const struct file_job *)j;
+	int64_t found = sql(s, FILE_FIND, "t", f->sha256);
 
-	store_bind(s->stmt[FILE_FIND], "t", f->sha256);
-	found = find(s, FILE_FIND, &one);
 	if (found > 0)
 		return STORE_SAME;
-	store_bind(s->stmt[FILE_ADD], "tib", f->sha256, (int64_t)f->len,
-		   (const void *)f->deflated, f->deflated_len);
-	if (found < 0 || add(s, FILE_ADD, NULL))
+	if (found < 0 || sql(s, FILE_ADD, "tib", f->sha256, (int64_t)f->len,
+			     f->deflated, f->deflated_len) < 0)
 		return broke(s, j);
 	return STORE_NEW;
 }
@@ -472,24 +348,21 @@ static enum store_answer apply_file(struct store *s, struct job *j)
 enum store_answer store_put_file(struct store *s, const char *sha256,
 				 const void *body, size_t len, struct err *e)
 {
-	struct file_job f = { .sha256 = sha256, .len = len };
-	struct job j = { .apply = apply_file, .arg = &f, .e = e };
+	struct file_job f = { .job = { .apply = apply_file, .e = e },
+			      .sha256 = sha256, .len = len };
 	enum store_answer a = STORE_BUSY;
-	unsigned char sum[32];
 	char hex[PACK_HEX];
 
-	pack_sha256(body, len, sum);
-	pack_hex(sum, hex);
+	if (!body)
+		body = "";
+	pack_sha256(body, len, hex);
 	if (strcmp(hex, sha256) != 0) {
 		err_set(e, "sha256: the body's is %s", hex);
 		return STORE_CONFLICT;
 	}
-	while (sem_wait(&s->packers))
-		;	/* EINTR */
 	f.deflated = pack_deflate(body, len, &f.deflated_len);
-	sem_post(&s->packers);
 	if (f.deflated)
-		a = store_submit(s, &j);
+		a = store_submit(s, &f.job);
 	else
 		err_set(e, "out of memory");
 	free(f.deflated);

@@ -36,7 +36,7 @@ static void text_part(struct view *v, const char *const *cell,
 {
 	struct report_col head[REPORT_MAX_COLS];
 	size_t rows = v->ncells / v->ncols;
-	const char **part = calloc(rows * n, sizeof(*part));
+	const char **part = calloc(rows * n + 1, sizeof(*part));
 
 	for (size_t i = 0; part && i < n; i++) {
 		head[i].head = v->cols[col[i]].name;

@@ -208,18 +208,17 @@ static void pairs(void)
 static void find(const char *key, enum store_answer want, const char *is_key,
 		 const char *what)
 {
-	struct store_kernel k;
+	struct store_pairs p;
 
-	is_i(store_find_kernel(s, key, &k, &e), want, what);
+	is_i(store_compare(s, "h1", key, key, NULL, &p, &e), want, what);
 	if (is_key)
-		is(k.key, is_key, "and it is the right one");
-	store_kernel_free(&k);
+		is(p.a.key, is_key, "and it is the right one");
+	store_pairs_free(&p);
 }
 
 static void kernels(void)
 {
 	struct store_kernels k;
-	struct store_kernel one;
 
 	find(BUILD_ID(3), STORE_SAME, BUILD_ID(3), "a kernel is found by its key");
 	find(SHA_A, STORE_SAME, BUILD_ID(1), "by its commit");
@@ -233,18 +232,15 @@ static void kernels(void)
 	put((struct doc){ .host = "h3", .build_id = BUILD_ID(3) "77", .launch = { 1 } });
 	find(BUILD_ID(3), STORE_SAME, BUILD_ID(3), "an exact key is never ambiguous");
 
-	store_find_kernel(s, BUILD_ID(1), &one, &e);
-	is_i(one.runs, 6, "its runs are counted");
-	is_i(one.hosts, 2, "and its hosts");
-	is_i(one.commit_proven, 1, "-gSHA in the release proves the commit");
-	store_kernel_free(&one);
-	store_find_kernel(s, BUILD_ID(2), &one, &e);
-	is_i(one.commit_proven, 0, "a release with another SHA does not");
-	store_kernel_free(&one);
-
 	store_kernels(s, NULL, 0, &k, &e);
 	is_i((long long)k.n, 7, "all kernels");
 	is(k.n ? k.v[0].key : NULL, BUILD_ID(1), "oldest first");
+	is_i(k.n ? k.v[0].runs : 0, 6, "its runs are counted");
+	is_i(k.n ? k.v[0].hosts : 0, 2, "and its hosts");
+	is_i(k.n ? k.v[0].commit_proven : 0, 1,
+	     "-gSHA in the release proves the commit");
+	is_i(k.n > 1 ? k.v[1].commit_proven : 1, 0,
+	     "a release with another SHA does not");
 	store_kernels_free(&k);
 	store_kernels(s, NULL, 2, &k, &e);
 	is(k.n == 2 ? k.v[1].key : NULL, BUILD_ID(3) "77", "a limit keeps the newest, last");
@@ -270,27 +266,74 @@ static void keys(void)
 	store_kernels_free(&k);
 }
 
+/* Builds of one source, config and compiler are one kernel to figures. */
+static void builds(void)
+{
+	struct doc d = {
+		.host = "h5", .build_id = BUILD_ID(7), .tree_hash = SHA_A,
+		.config = SHA_A "000000000000000000000000", .compiler = "gcc",
+		.launch = { 100 },
+	};
+	struct store_kernels k;
+	struct store_trend t;
+	struct store_pairs p;
+
+	put(d);
+	put((struct doc){ .host = "h5", .build_id = BUILD_ID(8),
+			  .launch = { 1 } });
+	d.build_id = BUILD_ID(7) "a";
+	d.boot = "boot-b";
+	d.launch[0] = 400;
+	put(d);
+	d.build_id = BUILD_ID(7) "b";
+	d.compiler = "clang";
+	put(d);
+	d.build_id = BUILD_ID(7) "c";
+	d.compiler = "gcc";
+	d.dirty = 1;
+	put(d);
+	t = trend((struct store_trend_query){ .host = "h5" });
+	is_i((long long)t.nkernels, 4, "two builds of one source stand as one");
+	is_i(t.nkernels ? t.points[0].value : 0, 200, "with the figures of both");
+	is_i(t.nkernels ? t.points[0].boots : 0, 2, "from two boots");
+	is(t.nkernels ? t.kernels[0].key : NULL, BUILD_ID(7), "as the first");
+	is(t.nkernels ? t.kernels[0].tree_hash : NULL, SHA_A, "with its tree");
+	is_i(t.nkernels == 4 ? t.points[2].value : 0, 400,
+	     "another compiler makes another kernel");
+	is_i(t.nkernels == 4 ? t.points[3].value : 0, 400,
+	     "and so does a tree that is not its hash");
+	store_trend_free(&t);
+	store_kernels(s, "h5", 0, &k, &e);
+	is_i((long long)k.n, 5, "each build is still listed");
+	store_kernels_free(&k);
+	store_compare(s, "h5", BUILD_ID(7), BUILD_ID(7) "a", NULL, &p, &e);
+	ok(p.n == 1 && p.v[0].a.value == 200 && p.v[0].b.value == 200 &&
+	   p.a.pool == p.b.pool, "two builds of one source compare as equal");
+	store_pairs_free(&p);
+}
+
 static void overviews(void)
 {
 	struct store_hosts h;
 	struct store_charts c;
 
 	store_hosts(s, &h, &e);
-	is_i((long long)h.n, 4, "all hosts");
-	ok(h.n == 4 && h.v[1].epochs == 2 && h.v[1].cpus == 4 &&
+	is_i((long long)h.n, 5, "all hosts");
+	ok(h.n == 5 && h.v[1].epochs == 2 && h.v[1].cpus == 4 &&
 	   h.v[1].runs == 2 && h.v[1].kernels == 2,
 	   "with the facts of the newest epoch and counts of all");
-	ok(h.n == 4 && h.v[1].ram_bytes == RECORD_NULL, "an unknown fact is null");
-	is(h.n == 4 ? h.v[1].last_kernel : NULL, BUILD_ID(2), "and the last kernel");
+	ok(h.n == 5 && h.v[1].ram_bytes == RECORD_NULL, "an unknown fact is null");
+	is(h.n == 5 ? h.v[1].last_kernel : NULL, BUILD_ID(2), "and the last kernel");
 	store_hosts_free(&h);
 
 	store_charts(s, "h1", &c, &e);
 	is_i((long long)c.n, 2, "a chart for each set of parameters");
-	ok(c.n == 2 && c.v[0].sizes == 2 && c.v[0].points == 1,
-	   "with its sizes and the kernels that have an ok figure");
+	ok(c.n == 2 && c.v[0].sizes == 2 && c.v[0].points == 2 &&
+	   c.v[0].measured == 3,
+	   "with its sizes and the kernels that have a valid figure, and any");
 	store_charts_free(&c);
 	store_charts(s, NULL, &c, &e);
-	is_i((long long)c.n, 5, "and those of all hosts");
+	is_i((long long)c.n, 6, "and those of all hosts");
 	store_charts_free(&c);
 }
 
@@ -308,6 +351,7 @@ int main(void)
 	pairs();
 	kernels();
 	keys();
+	builds();
 	overviews();
 	store_close(s);
 	dir_end();

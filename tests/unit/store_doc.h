@@ -17,7 +17,9 @@
 struct doc {
 	unsigned id;
 	const char *host, *release, *build_id, *commit, *config, *boot;
+	const char *tree_hash, *compiler;
 	const char *bench, *better, *invalid, *extra;	/* extra: more cells */
+	int dirty;
 	long cpus, folio, rev, quantum, memory, iterations;
 	const char *status, *reason;
 	int launch[8];		/* ends at 0 */
@@ -64,6 +66,11 @@ static inline void doc_json(struct buf *b, const struct doc *d)
 	add_text(b, "commit", d->commit);
 	buf_char(b, ',');
 	add_text(b, "config_sha256", d->config);
+	buf_char(b, ',');
+	add_text(b, "tree_hash", d->tree_hash);
+	buf_char(b, ',');
+	add_text(b, "compiler", d->compiler);
+	buf_printf(b, ",\"dirty\":%d", d->dirty);
 	buf_str(b, "},\"boot\":{");
 	add_text(b, "id", or(d->boot, "boot-a"));
 	buf_str(b, "},\"invalid\":[");
