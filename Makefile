@@ -107,16 +107,16 @@ $(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(COMMON_O)
 	$(call say,LINK)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(call modflags,jansson libcurl) -lm -lpthread
 
 check: all $(BUILD)/mmtrend-fake $(UNIT) $(HELPERS)
-	BUILD=$(CURDIR)/$(BUILD) SRC=$(CURDIR) prove $(PROVE_FLAGS) -e '' $(TESTS)
+	BUILD=$(abspath $(BUILD)) SRC=$(CURDIR) prove $(PROVE_FLAGS) -e '' $(TESTS)
 
 demo: all
-	BUILD=$(CURDIR)/$(BUILD) ci/demo run
+	BUILD=$(abspath $(BUILD)) ci/demo run
 demo-stop:
-	BUILD=$(CURDIR)/$(BUILD) ci/demo stop
+	BUILD=$(abspath $(BUILD)) ci/demo stop
 lint:
 	ci/lint
 bench: all $(HELPERS)
-	BUILD=$(CURDIR)/$(BUILD) tests/bench/run
+	BUILD=$(abspath $(BUILD)) tests/bench/run
 
 # --- fuzzers: clang, a folder of their own ---------------------------------
 FUZZ_SECONDS ?= 20
