@@ -445,9 +445,9 @@ int plotter_self_test(struct plotter *p, struct err *e)
 		ret = plotter_draw(p, script, (size_t)len, formats[i],
 				   &got[i], &busy, e);
 	}
-	if (!ret && !memmem(got[0].s, got[0].len, ">H<", 3))
+	if (!ret && (!got[0].s || !memmem(got[0].s, got[0].len, ">H<", 3)))
 		ret = err_set(e, "gnuplot's SVG lacks its text");
-	if (!ret && got[1].len == got[2].len &&
+	if (!ret && got[1].s && got[2].s && got[1].len == got[2].len &&
 	    !memcmp(got[1].s, got[2].s, got[1].len))
 		ret = err_set(e, "PNG pictures lack text: no fonts are "
 			      "installed");

@@ -69,7 +69,8 @@ static void text_parts(struct view *v, const char *const *cell)
 		}
 		col[n++] = c;
 	}
-	text_part(v, cell, col, n);
+	if (n)
+		text_part(v, cell, col, n);
 }
 
 static void text_table(struct view *v)

@@ -191,6 +191,7 @@ static int pick(struct trend *p)
 {
 	int64_t largest = 0;
 
+	p->n = 0;
 	p->v = calloc(p->t.nseries + 1, sizeof(*p->v));
 	/* At most a table for each series, and each begins with the kernel. */
 	p->cols = calloc(2 * p->t.nseries + 1, sizeof(*p->cols));
