@@ -2,7 +2,13 @@
 /* The registry of benchmarks, made from benches.def. */
 #include "bench.h"
 
+#include <errno.h>
 #include <string.h>
+
+#include "dev.h"
+
+#define STAT_REFRESH	"/proc/sys/vm/stat_refresh"
+#define PINS		"nr_foll_pin_acquired"
 
 #define BENCH(b) extern const struct bench b;
 #include "benches.def"
@@ -37,4 +43,20 @@ int64_t bench_ops(const struct bench *b, const struct bench_params *p,
 		  const struct mthp *m)
 {
 	return b->ops ? b->ops(p) : (int64_t)(p->memory_bytes / m->base_bytes);
+}
+
+int64_t bench_pins(void)
+{
+	return dev_vmstat(PINS);
+}
+
+int bench_counts_pins(struct err *e)
+{
+	if (dev_write(STAT_REFRESH, "1"))
+		return err_set(e, STAT_REFRESH ": %s: pins cannot be counted "
+			       "exactly; run as root", strerror(errno));
+	if (bench_pins() == RECORD_NULL)
+		return err_set(e, "no " PINS " in /proc/vmstat: pins cannot be "
+			       "counted; needs Linux 5.7 or newer");
+	return 0;
 }

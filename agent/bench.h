@@ -43,7 +43,7 @@ struct bench_metric {
 struct bench_params {
 	uint64_t memory_bytes;
 	uint64_t pages_per_call;	/* gup: base pages an ioctl */
-	uint64_t write;			/* gup: 1: FOLL_WRITE */
+	uint64_t read;			/* gup: 1: without FOLL_WRITE */
 	uint64_t shared;		/* gup: 1: MAP_SHARED memory */
 	uint64_t hugetlb;		/* gup: 1: MAP_HUGETLB memory */
 	uint64_t stride_bytes;		/* latency: between loads */
@@ -100,5 +100,10 @@ size_t bench_nmetrics(const struct bench *b, const struct bench_params *p);
 /* Operations in one pass. */
 int64_t bench_ops(const struct bench *b, const struct bench_params *p,
 		  const struct mthp *m);
+
+/* Pages pinned so far, by anyone, as the kernel counts them. */
+int64_t bench_pins(void);
+/* Can they be counted here? As can_run(). */
+int bench_counts_pins(struct err *e);
 
 #endif

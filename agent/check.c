@@ -22,40 +22,41 @@
 
 /*
  * A setting is red where its file holds @bad, or with a NULL @bad anything but
- * @good. @each: the path is that of cpu0, and each CPU has one. --tune writes
- * @good where @tune says so: what it costs is noise only, and it can be undone.
+ * @good; a path with wildcards is many files. --tune writes @good where @tune
+ * says so: what it costs is noise only, and it can be undone.
  */
 static const struct setting {
 	const char *what, *path, *bad, *good;
-	bool each, tune;
+	bool tune;
 	const char *fix;
 } SETTINGS[] = {
-	{ "frequency governor", CPU "/cpu0/cpufreq/scaling_governor", NULL,
-	  "performance", true, true, "cpupower frequency-set -g performance" },
-	{ "turbo", CPU "/intel_pstate/no_turbo", "0", "1", false, true,
+	{ "frequency governor", CPU "/cpu[0-9]*/cpufreq/scaling_governor", NULL,
+	  "performance", true, "cpupower frequency-set -g performance" },
+	{ "turbo", CPU "/intel_pstate/no_turbo", "0", "1", true,
 	  "echo 1 > " CPU "/intel_pstate/no_turbo" },
-	{ "turbo", CPU "/cpufreq/boost", "1", "0", false, true,
+	{ "turbo", CPU "/cpufreq/boost", "1", "0", true,
 	  "echo 0 > " CPU "/cpufreq/boost" },
-	{ "deep idle states", CPU "/cpu0/cpuidle/state2/disable", "0", "1", true,
-	  true, "cpupower idle-set -D 10, or boot with processor.max_cstate=1" },
-	{ "SMT siblings", CPU "/smt/active", "1", NULL, false, false,
+	{ "deep idle states", CPU "/cpu[0-9]*/cpuidle/state[2-9]*/disable", "0",
+	  "1", true, "cpupower idle-set -D 10, or boot with "
+	  "processor.max_cstate=1" },
+	{ "SMT siblings", CPU "/smt/active", "1", NULL, false,
 	  "echo off > " CPU "/smt/control" },
-	{ "isolated CPUs", CPU "/isolated", "", NULL, false, false,
+	{ "isolated CPUs", CPU "/isolated", "", NULL, false,
 	  "boot with isolcpus=N nohz_full=N, N the last CPU" },
-	{ "address randomization", KERNEL "/randomize_va_space", NULL, "0", false,
-	  true, "sysctl kernel.randomize_va_space=0" },
-	{ "NUMA balancing", KERNEL "/numa_balancing", NULL, "0", false, true,
+	{ "address randomization", KERNEL "/randomize_va_space", NULL, "0", true,
+	  "sysctl kernel.randomize_va_space=0" },
+	{ "NUMA balancing", KERNEL "/numa_balancing", NULL, "0", true,
 	  "sysctl kernel.numa_balancing=0" },
-	{ "watchdog", KERNEL "/watchdog", NULL, "0", false, true,
+	{ "watchdog", KERNEL "/watchdog", NULL, "0", true,
 	  "sysctl kernel.watchdog=0" },
-	{ "khugepaged", THP "/khugepaged/defrag", NULL, "0", false, true,
+	{ "khugepaged compaction", THP "/khugepaged/defrag", NULL, "0", true,
 	  "echo 0 > " THP "/khugepaged/defrag" },
-	{ "KSM", "/sys/kernel/mm/ksm/run", NULL, "0", false, true,
+	{ "KSM", "/sys/kernel/mm/ksm/run", NULL, "0", true,
 	  "echo 0 > /sys/kernel/mm/ksm/run" },
 	{ "clock source", CLOCKS "/current_clocksource", "hpet", NULL, false,
-	  false, "boot with clocksource=tsc" },
+	  "boot with clocksource=tsc" },
 	{ "clock source", CLOCKS "/current_clocksource", "acpi_pm", NULL, false,
-	  false, "boot with clocksource=tsc" },
+	  "boot with clocksource=tsc" },
 };
 #define NSETTINGS (sizeof(SETTINGS) / sizeof(SETTINGS[0]))
 
@@ -85,42 +86,53 @@ static void tune(const struct setting *s, const char *path, struct buf *b)
 	report_text(b, line);
 }
 
-/* One file; @told: its line stands already, for another CPU. */
-static bool look(const struct setting *s, const char *path, bool told,
-		 bool tuning, struct buf *b)
+struct looking {		/* at the files of one setting */
+	const struct setting *s;
+	bool tuning, red;	/* red: one was, and its line stands */
+	struct buf *b;
+};
+
+static void look(struct looking *l, const char *path)
 {
 	char now[SETTINGS_VALUE];
 
-	if (settings_get(path, now, NULL) || !is_red(s, now))
-		return false;
-	if (tuning && s->tune)
-		tune(s, path, b);
-	else if (!told)
-		say(b, s->what, *now ? now : "none", s->fix);
-	return true;
+	if (settings_get(path, now, NULL) || !is_red(l->s, now))
+		return;
+	if (l->tuning && l->s->tune)
+		tune(l->s, path, l->b);
+	else if (!l->red)
+		say(l->b, l->s->what, *now ? now : "none", l->s->fix);
+	l->red = true;
 }
 
-/* The same file of every CPU, or the one there is. */
-static bool look_all(const struct setting *s, bool tuning, struct buf *b)
+/* Every file under @dir that the pattern @rest matches. */
+static void look_all(struct looking *l, const char *dir, const char *rest)
 {
-	const char *rest = s->path + sizeof(CPU "/cpu0") - 1;
-	struct dirent **names;
-	char path[PATH];
-	bool red = false;
+	size_t wild = strcspn(rest, "["), len;
+	char path[PATH], name[64];
+	struct dirent **list;
 	int n;
 
-	if (!s->each)
-		return look(s, s->path, false, tuning, b);
-	n = dev_list(CPU, &names);
-	for (int i = 0; i < n; i++) {
-		if (fnmatch("cpu[0-9]*", names[i]->d_name, 0))
-			continue;
-		snprintf(path, sizeof(path), CPU "/%.64s%s", names[i]->d_name, rest);
-		red |= look(s, path, red, tuning, b);
+	if (!rest[wild]) {
+		snprintf(path, sizeof(path), "%s%s", dir, rest);
+		look(l, path);
+		return;
 	}
-	if (n >= 0)
-		dev_list_free(names, n);
-	return red;
+	while (rest[wild - 1] != '/')
+		wild--;
+	len = strcspn(rest + wild, "/");
+	snprintf(name, sizeof(name), "%.*s", (int)len, rest + wild);
+	snprintf(path, sizeof(path), "%s%.*s", dir, (int)wild, rest);
+	n = dev_list(path, &list);
+	for (int i = 0; i < n; i++) {
+		char at[PATH];
+
+		if (fnmatch(name, list[i]->d_name, 0) ||
+		    snprintf(at, sizeof(at), "%s%s", path, list[i]->d_name) >= PATH)
+			continue;
+		look_all(l, at, rest + wild + len);
+	}
+	dev_list_free(list, n);
 }
 
 /* What no setting changes: load, swap, mitigations, a kernel for debugging. */
@@ -187,8 +199,12 @@ int check_host(bool tuning, struct buf *b, struct err *e)
 	report_text(b, mthp_settable(&m, &why) ? why.msg :
 			"folio sizes can be set here");
 	buf_char(b, '\n');
-	for (size_t i = 0; i < NSETTINGS; i++)
-		red |= look_all(&SETTINGS[i], tuning, b);
+	for (size_t i = 0; i < NSETTINGS; i++) {
+		struct looking l = { .s = &SETTINGS[i], .tuning = tuning, .b = b };
+
+		look_all(&l, "", SETTINGS[i].path);
+		red |= l.red;
+	}
 	red |= look_around(&m, b);
 	if (!red)
 		report_text(b, "nothing here is known to make figures noisy");

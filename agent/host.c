@@ -16,7 +16,8 @@
 #include <cpuid.h>
 #endif
 
-#include <openssl/evp.h>
+#define OPENSSL_SUPPRESS_DEPRECATED	/* EVP brings a resolver and dlopen() */
+#include <openssl/sha.h>			/* into a static agent, this does not */
 #include <zlib.h>
 
 #include "dev.h"
@@ -294,7 +295,7 @@ static void fill_build_id(struct record *r)
 		memcpy(&n, at - 4, sizeof(n));
 	if (n < 8 || n > SHA_HEX / 2 || at + sizeof(gnu) + n > notes + len)
 		return;
-	for (uint32_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		sprintf(hex + 2 * i, "%02x", at[sizeof(gnu) + i]);
 	r->kernel.build_id = record_dup(r, hex);
 }
@@ -635,9 +636,12 @@ void host_uuid(char out[37])
 
 void host_sha256(const void *data, size_t len, char hex[65])
 {
-	unsigned char md[EVP_MAX_MD_SIZE] = { 0 };
+	unsigned char md[SHA256_DIGEST_LENGTH];
+	SHA256_CTX c;
 
-	EVP_Digest(data, len, md, NULL, EVP_sha256(), NULL);
-	for (size_t i = 0; i < 32; i++)
+	SHA256_Init(&c);
+	SHA256_Update(&c, data, len);
+	SHA256_Final(md, &c);
+	for (size_t i = 0; i < sizeof(md); i++)
 		sprintf(hex + 2 * i, "%02x", md[i]);
 }

@@ -309,8 +309,8 @@ static const struct option_row run_options[] = {
 	  "memory that is measured over, such as 256m" },
 	{ "--pages-per-call", "N", NUMBER, true, AT(run.params.pages_per_call), 1,
 	  INT32_MAX, "base pages that one gup call takes" },
-	{ "--write", NULL, FLAG, true, AT(run.params.write), .help =
-	  "gup for writing" },
+	{ "--read", NULL, FLAG, true, AT(run.params.read), .help =
+	  "gup for reading only, not for writing" },
 	{ "--shared", NULL, FLAG, true, AT(run.params.shared), .help =
 	  "gup of shared memory" },
 	{ "--hugetlb", NULL, FLAG, true, AT(run.params.hugetlb), .help =
@@ -367,7 +367,7 @@ static const struct command commands[] = {
 	  "send documents, by default all that are kept" },
 #endif
 	{ "undo", do_undo, no_options, NULL, 0, 0,
-	  "put back the settings of a run that was killed" },
+	  "put back the settings that --tune or a killed run left" },
 	{ "version", do_version, no_options, NULL, 0, 0, "print the version" },
 	{ "help", do_help, no_options, NULL, 0, 0, "this text" },
 };

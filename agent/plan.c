@@ -20,7 +20,7 @@ static const struct param {
 #define AT(field) offsetof(struct bench_params, field)
 	{ "memory_bytes", AT(memory_bytes), AT(memory_bytes), false },
 	{ "pages_per_call", AT(pages_per_call), AT(pages_per_call), false },
-	{ "write", AT(write), AT(pages_per_call), true },
+	{ "read", AT(read), AT(pages_per_call), true },
 	{ "shared", AT(shared), AT(pages_per_call), true },
 	{ "hugetlb", AT(hugetlb), AT(pages_per_call), true },
 	{ "stride_bytes", AT(stride_bytes), AT(stride_bytes), false },

@@ -14,7 +14,7 @@
 #include "dev.h"
 #include "file.h"
 
-#define JOURNAL_MAX 16384
+#define JOURNAL_MAX (256u << 10)	/* five settings of each of 700 CPUs */
 
 static const char *const JOURNALS[] = {
 	[SETTINGS_RUN] = "journal", [SETTINGS_TUNED] = "tuned"
@@ -98,7 +98,7 @@ static int journal_note(const char *name, const char *path, struct err *e)
 	len = strlen(text);
 	len += (size_t)snprintf(text + len, JOURNAL_MAX - len, "%s%s\n", line, now);
 	if (len >= JOURNAL_MAX)
-		return err_set(e, "more than %d bytes of settings", JOURNAL_MAX);
+		return err_set(e, "more than %u bytes of settings", JOURNAL_MAX);
 	return file_put(dev_state_dir(), name, text, len, e);
 }
 
@@ -225,6 +225,8 @@ int settings_set(enum settings_life life, const char *path, const char *value,
 {
 	char now[SETTINGS_VALUE];
 
+	if (!dev_state_dir())
+		return err_set(e, "not root: nothing can be changed");
 	if (lock.owner != getpid())
 		return err_set(e, "settings are changed under the lock only");
 	if (settings_get(path, now, e))

@@ -19,8 +19,6 @@
 #include "../dev.h"
 
 #define GUP_TEST	"/sys/kernel/debug/gup_test"
-#define STAT_REFRESH	"/proc/sys/vm/stat_refresh"
-#define PINS		"nr_foll_pin_acquired"
 #define FOLL_WRITE	1	/* include/linux/mm_types.h */
 #define HUGE_SHIFT	26	/* MAP_HUGE_SHIFT of linux/mman.h */
 
@@ -71,13 +69,7 @@ static int gup_can_run(const struct bench_params *p, struct err *e)
 		return errno == ENOENT ? say_missing(e) :
 		       err_set(e, GUP_TEST ": %s", strerror(errno));
 	close(fd);
-	if (dev_write(STAT_REFRESH, "1"))
-		return err_set(e, STAT_REFRESH ": %s: pins cannot be counted "
-			       "exactly", strerror(errno));
-	if (dev_vmstat(PINS) == RECORD_NULL)
-		return err_set(e, "no " PINS " in /proc/vmstat: pins cannot be "
-			       "counted; needs Linux 5.7 or newer");
-	return 0;
+	return bench_counts_pins(e);
 }
 
 /* --- memory that region.c does not map: hugetlb, shared ------------------ */
@@ -185,7 +177,7 @@ static int call(struct launch *l, enum mode mode, int64_t *out, struct err *e)
 	struct gup_test t = {
 		.addr = (uintptr_t)l->region.addr, .size = l->region.len,
 		.nr_pages_per_call = (uint32_t)(n < all ? n : all),
-		.gup_flags = l->params->write ? FOLL_WRITE : 0,
+		.gup_flags = l->params->read ? 0 : FOLL_WRITE,
 	};
 	int64_t start = dev_now_ns();
 	int ret = dev_ioctl((int)(intptr_t)l->priv,
@@ -210,12 +202,12 @@ static int call(struct launch *l, enum mode mode, int64_t *out, struct err *e)
 static int pin(struct launch *l, enum mode mode, int64_t *out, struct err *e)
 {
 	int64_t want = bench_ops(l->bench, l->params, l->mthp);
-	int64_t before = dev_vmstat(PINS), pins;
+	int64_t before = bench_pins(), pins;
 	bool first = l->pinned == RECORD_NULL;
 
 	if (call(l, mode, out, e))
 		return -1;
-	pins = dev_vmstat(PINS) - before;
+	pins = bench_pins() - before;
 	if (first && mode == PIN_LONGTERM && pins == 2 * want)
 		pins = want;
 	if (pins != want)
@@ -250,7 +242,7 @@ const struct bench bench_gup_##id = {					\
 	.name = "gup." #id, .what = (text), .same_as = (same),		\
 	.rev = 1, .sized = true, .launches = 5, .iterations = 5,	\
 	.defaults = { .memory_bytes = 256 << 20,			\
-		      .pages_per_call = 65536, .write = 1 },		\
+		      .pages_per_call = 65536 },			\
 	.metrics = METRICS, .nmetrics = NMETRICS,			\
 	.can_run = gup_can_run, .setup = gup_setup, .iterate = (id),	\
 }

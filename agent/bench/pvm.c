@@ -16,7 +16,6 @@
 #include "../dev.h"
 
 #define CALL_BYTES (4u << 20)	/* within the limit for any base page >= 4 kB */
-#define PINS "nr_foll_pin_acquired"
 
 static int pvm_can_run(const struct bench_params *p, struct err *e)
 {
@@ -27,19 +26,13 @@ static int pvm_can_run(const struct bench_params *p, struct err *e)
 	if (dev_vm_readv(getpid(), &local, 1, &remote, 1) != 1)
 		return err_set(e, "process_vm_readv: %s: needs "
 			       "CONFIG_CROSS_MEMORY_ATTACH", strerror(errno));
-	if (dev_write("/proc/sys/vm/stat_refresh", "1"))
-		return err_set(e, "/proc/sys/vm/stat_refresh: %s: pins cannot be "
-			       "counted exactly; run as root", strerror(errno));
-	if (dev_vmstat(PINS) == RECORD_NULL)
-		return err_set(e, "no " PINS " in /proc/vmstat: pins cannot be "
-			       "counted; needs Linux 5.7 or newer");
-	return 0;
+	return bench_counts_pins(e);
 }
 
 static int pvm_iterate(struct launch *l, int64_t *samples, struct err *e)
 {
 	int64_t pages = (int64_t)(l->region.len / l->mthp->base_bytes);
-	int64_t before = dev_vmstat(PINS), start = dev_now_ns();
+	int64_t before = bench_pins(), start = dev_now_ns();
 	char to;
 	struct iovec local = { &to, 1 };
 
@@ -52,7 +45,7 @@ static int pvm_iterate(struct launch *l, int64_t *samples, struct err *e)
 			return err_set(e, "process_vm_readv: %s", strerror(errno));
 	}
 	samples[0] = dev_now_ns() - start;
-	l->pinned = dev_vmstat(PINS) - before;
+	l->pinned = bench_pins() - before;
 	if (l->pinned != pages)
 		snprintf(l->wrong, sizeof(l->wrong), "%lld pages pinned, %lld asked",
 			 (long long)l->pinned, (long long)pages);

@@ -36,7 +36,7 @@ enum lie {
 	FALLBACK, STUCK, INHERIT, OTHER, SHORTPIN, SHORTMINCORE, EINVALS,
 	NOTROOT, READONLY, HANG, CRASH, SMALLMAP, NOPERF, OLDPERF,
 	GUPFEW, GUPHALF, GUPTRUNC, GUPZERO, GUPEINVAL, GUPOTHER, GUPMIGRATE,
-	GUPTWICE, SHMEMHUGE,
+	GUPTWICE, GUPWRITE, SHMEMHUGE,
 };
 static const char *const LIES[] = {
 	[FALLBACK] = "fallback",	/* some folios come as base pages */
@@ -61,6 +61,7 @@ static const char *const LIES[] = {
 	[GUPOTHER] = "gupother",	/* another process pins 5 pages */
 	[GUPMIGRATE] = "gupmigrate",	/* the first call counts its pins twice */
 	[GUPTWICE] = "guptwice",	/* each does */
+	[GUPWRITE] = "gupwrite",	/* nothing may be pinned for writing */
 	[SHMEMHUGE] = "shmemhuge",	/* shared memory comes in large folios */
 };
 
@@ -330,7 +331,7 @@ static int gup_ioctl(unsigned long request, void *arg)
 	if (lie(GUPEINVAL) || nr < 1 || nr > 5 ||
 	    request != _IOC(_IOC_READ | _IOC_WRITE, 'g', nr, 80))
 		return -1;
-	if (!g->per_call || g->addr != fake.addr || g->size > fake.len)
+	if ((lie(GUPWRITE) && g->flags & 1) || !g->per_call || g->addr != fake.addr || g->size > fake.len)
 		g->size = 0;
 	if (lie(GUPTRUNC))
 		g->size /= 2;

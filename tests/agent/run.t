@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# The real agent on the real kernel: its command line, its proof, and that it
-# leaves the folio settings as found. These settings are the whole machine's:
-# everything that changes them stands in this one file.
+# The real agent on the real kernel: its command line, its proof, what its
+# documents do not tell, and that it leaves every setting as found. These are the
+# whole machine's: everything that changes them stands in this one file.
 . "$SRC/tests/lib.sh"
 export MMTREND_SPOOL="$tmp/spool"
 agent=$BUILD/mmtrend
@@ -18,6 +18,8 @@ put_back() {
 }
 trap put_back EXIT
 
+[ ! -e /run/mmtrend/tuned ] ||
+	skip_all "this machine is tuned, and undo would end that: mmtrend undo"
 # A real run on this machine comes first; undo says whether one holds the lock.
 i=0
 while [ "$(id -u)" -eq 0 ] && ! held=$("$agent" undo 2>&1 >/dev/null); do
@@ -37,7 +39,7 @@ usage "an unknown command" "usage: mmtrend COMMAND" measure
 usage "an unknown option" "run: no option --fast" run --fast
 usage "an option cut short" "run: no option --ben" run --ben null
 usage "an option without its value" "--bench: expected a value (a,b)" run --bench
-usage "a flag with a value" "--write: takes no value" run --write=1
+usage "a flag with a value" "--read: takes no value" run --read=1
 usage "no number" '--launches: expected a number from 1 to 256, got "x"' run --launches x
 usage "a number above its cap" "from 1 to 4096" run --iterations 5000
 usage "no size" '--memory: expected a size such as 256m, got "lots"' run --memory lots
@@ -55,18 +57,46 @@ is "$(settings 2>&1)" "$before" "usage errors change nothing"
 has "$("$agent" --help)" "put back the settings" "--help lists the commands"
 has "$("$agent" run --help)" "--iterations N" "run --help lists its options"
 has "$("$agent" version)" "mmtrend 0" "version"
-for o in $({ "$agent" run --help; "$agent" push --help; } |
-		sed -n 's/^  \(-[^ ]*\) .*/\1/p'); do
-	has "$(cat "$SRC/agent/mmtrend.1")" "Fl ${o#-}" "the man page knows $o"
+man=$(cat "$SRC/agent/mmtrend.1")
+for c in $("$agent" --help | sed -n 's/^  \([a-z]*\) .*/\1/p'); do
+	has "$man" ".It Cm $c" "the man page knows $c"
+	for o in $("$agent" "$c" --help | sed -n 's/^  \(-[^ ]*\) .*/\1/p'); do
+		has "$man" "Fl ${o#-}" "the man page knows $c $o"
+	done
 done
 list=$("$agent" list)
 for b in null mincore populate.read populate.write pvm; do
 	has "$list" "  $b: " "list names $b"
 done
 has "$list" "5 x 5 memory=256m" "with what it does by default"
+has "$list" "memory=256m pages_per_call=65536" "a count of pages is no size"
 has "$list" "folio sizes of this kernel: base" "list names the sizes"
+for b in $(printf '%s\n' "$list" | sed -n 's/^  \([a-z._]*\): .*/\1/p'); do
+	has "$man" "Cm $b" "the man page knows the benchmark $b"
+done
+
+# What --tune may change, with what it holds now.
+noise() {
+	for f in /sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor \
+		 /sys/devices/system/cpu/cpu[0-9]*/cpuidle/state*/disable \
+		 /sys/devices/system/cpu/intel_pstate/no_turbo \
+		 /sys/devices/system/cpu/cpufreq/boost /sys/kernel/mm/ksm/run \
+		 /proc/sys/kernel/randomize_va_space $thp/khugepaged/defrag \
+		 /proc/sys/kernel/numa_balancing /proc/sys/kernel/watchdog; do
+		[ ! -r "$f" ] || echo "$f $(cat "$f")"
+	done
+}
+found=$(noise)
 out=$("$agent" check); is $? 0 "check: something can run here"
 has "$out" "null: can run here" "check says what"
+for b in $(printf '%s\n' "$list" | sed -n 's/^  \([a-z._]*\): .*/\1/p'); do
+	has "$out" "  $b: " "check speaks of $b"
+done
+is "$(noise; settings 2>&1)" "$found
+$before" "check changes nothing"
+if [ ! -e /dev/pfnmap_test ]; then
+	has "$out" "pfnmap.remap: no /dev/pfnmap_test: needs" "check says what pfnmap lacks"
+fi
 
 # --- where the document goes -----------------------------------------------------
 # Noise of this machine may make a run invalid (3); that is not the matter here.
@@ -89,6 +119,45 @@ size=$(wc -c <"$tmp/b.json")
 ran --bench null --launches 30 -o "$tmp/b.json" >/dev/null 2>&1
 quick -o "$tmp/b.json" >/dev/null 2>&1
 "$agent" show "$tmp/b.json" >/dev/null; ok $? "a longer document is replaced whole (was $size bytes)"
+
+# --- what a document does not tell ----------------------------------------------
+# The host's name is set apart, in a namespace of our own: a short one is part of
+# some innocent word.
+secrets() {
+	echo mmtrend-test-host; echo mmtrend-test-user
+	for f in /sys/class/dmi/id/*_serial /sys/class/dmi/id/product_uuid \
+		 /sys/firmware/devicetree/base/serial-number /etc/machine-id \
+		 /sys/class/net/*/address; do
+		tr -d '\0' <"$f"
+	done
+	hostname -I | tr ' ' '\n'
+	awk '/32 host LOCAL/ { print last } { last = $2 }' /proc/net/fib_trie
+	awk '{ print $1 }' /proc/net/if_inet6
+	awk -F: '$3 >= 1000 && $3 < 65534 { print $1 }' /etc/passwd
+	tr ' ' '\n' </proc/cmdline | grep '='
+	echo "$tmp"
+}
+secrets 2>/dev/null | awk 'length($0) > 4 && !/^(127\.|0[0.:]*1?$)/' >"$tmp/secrets"
+apart() { unshare --uts sh -c \
+	'echo mmtrend-test-host >/proc/sys/kernel/hostname; exec "$@"' sh "$@"; }
+if ! apart true 2>/dev/null; then
+	apart() { "$@"; }
+	uname -n | awk 'length($0) > 4' >>"$tmp/secrets"
+fi
+ok "$(test "$(wc -l <"$tmp/secrets")" -gt 3; echo $?)" "this machine has secrets"
+USER=mmtrend-test-user LOGNAME=mmtrend-test-user HOME=/home/mmtrend-test-user \
+	apart "$agent" run --host test --launches 1 --iterations 1 --memory 32m \
+	--size base -o "$tmp/whole.json" >/dev/null 2>&1
+"$agent" show "$tmp/whole.json" >"$tmp/whole.show"; ok $? "a run of everything, or its reason"
+is "$(grep -iFf "$tmp/secrets" "$tmp/whole.json" "$tmp/whole.show")" "" \
+	"no name, address, serial number, user or path of the host is in it"
+for b in $(printf '%s\n' "$list" | sed -n 's/^  \([a-z._]*\): .*/\1/p'); do
+	has "$(cat "$tmp/whole.json")" "\"bench\": \"$b\"" "$b is in it"
+done
+if [ ! -e /dev/pfnmap_test ]; then
+	has "$(cat "$tmp/whole.json")" '"no /dev/pfnmap_test: needs CONFIG_PFNMAP_TEST' \
+		"pfnmap as a skip with its reason"
+fi
 
 # --- the same again --------------------------------------------------------------
 ran --more "$tmp/b.json" -o "$tmp/more.json" >/dev/null 2>&1
@@ -162,6 +231,21 @@ else
 	has "$out" "not root: cannot set folio sizes" "a size that cannot be set is a skip with its reason"
 	has "$out" "pins cannot be counted exactly; run as root" "so are pins that cannot be counted"
 	has "$(cat "$tmp/user.json")" '"proved": "counter"' "base pages are measured, proven by the counters"
+fi
+
+# --- tuned until undone --------------------------------------------------------------
+out=$("$agent" check --tune); is $? 0 "check --tune"
+tuned=$(noise)
+if [ "$tuned" = "$found" ]; then
+	skip "tune, run, undo" "nothing of this machine can be tuned"
+else
+	has "$out" "puts the tuned settings back" "says how to undo it"
+	quick -o "$tmp/tuned.json" >/dev/null 2>&1; ok $? "a run on the tuned machine"
+	is "$(noise)" "$tuned" "leaves what was tuned"
+	has "$("$agent" undo)" "settings put back" "undo says what it did"
+	is "$(noise; settings)" "$found
+$before" "and leaves every file as it was found"
+	ok "$(test ! -e /run/mmtrend/tuned; echo $?)" "and no journal"
 fi
 
 # --- killed, and two at once -----------------------------------------------------------

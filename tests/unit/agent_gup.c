@@ -71,6 +71,24 @@ static void test_truth(void)
 	}
 }
 
+/* FOLL_WRITE unless asked not to, and the document tells. */
+static void test_read(void)
+{
+	struct record *r = run("gup.pin_fast", "base", "gupwrite",
+			       &(struct bench_params){ .read = 1 });
+	struct buf text = BUF_INIT;
+
+	status(r, RECORD_OK, NULL);
+	record_params_text(&r->benches[0], &text);
+	is(text.s, "memory_bytes=8388608&pages_per_call=2048&read=1",
+	   "reading only is a parameter: another series");
+	buf_free(&text);
+	record_free(r);
+	r = run("gup.pin_fast", "base", "gupwrite", &(struct bench_params){ 0 });
+	status(r, RECORD_INVALID, "0 of 8388608 bytes");
+	record_free(r);
+}
+
 /* --- kernels that lie ---------------------------------------------------- */
 
 static const struct {
@@ -267,6 +285,7 @@ int main(void)
 	snprintf(root, sizeof(root), "/tmp/mmtrend-unit-gup.%d", (int)getpid());
 	fake_tree(root, 4096);
 	test_truth();
+	test_read();
 	test_lies();
 	test_migrated_twice();
 	test_needs();

@@ -9,6 +9,7 @@
 
 #include "../../agent/bench.h"
 #include "../../agent/bench/pfnmap_test.h"
+#include "../../agent/run.h"
 #include "../../common/record.h"
 #include "../agent/fakedev.h"
 #include "../tap.h"
@@ -167,16 +168,67 @@ static void test_perf(void)
 	     "and none where the ring is no PFN map");
 }
 
+/* --- whole runs ---------------------------------------------------------- */
+
+static const struct {
+	const char *bench, *size, *lie;
+	enum record_status status;
+	size_t launches;
+	const char *says;
+} runs[] = {
+	{ "pfnmap.remap", "pmd", "", RECORD_OK, 1, "" },
+	{ "pfnmap.remap", "pmd", "smallmap", RECORD_INVALID, 1,
+	  "0 of 8m mapped at the 2m level" },
+	{ "pfnmap.huge_fault", "pmd", "smallmap", RECORD_INVALID, 1,
+	  "0 of 8m mapped at the 2m level" },
+	{ "pfnmap.remap", "64k", "", RECORD_SKIP, 0,
+	  "PFN maps are of base pages or PMDs" },
+	{ "pfnmap.fault", "pmd", "", RECORD_SKIP, 0,
+	  "vmf_insert_pfn() maps base pages" },
+	{ "pfnmap.perf", "base", "oldperf", RECORD_SKIP, 0,
+	  "kernel 6.12.0: a perf ring is no PFN map, but mapped page by page by "
+	  "fault; needs Linux 6.14 or newer" },
+};
+
+static void test_runs(void)
+{
+	for (size_t i = 0; i < sizeof(runs) / sizeof(runs[0]); i++) {
+		struct run_opts o = { .bench = runs[i].bench, .size = runs[i].size,
+				      .launches = 1, .iterations = 1, .seed = 1,
+				      .params.memory_bytes = LEN,
+				      .host.label = "unit" };
+		const struct record_cell *c;
+		struct record *r;
+		bool usage;
+
+		tree(LEN);
+		fake_lie(runs[i].lie);
+		r = run_measure(&o, &usage, &e);
+		if (!ok(r && r->ncells == 1, "%s %s: one cell", o.bench, o.size))
+			continue;
+		c = &r->cells[0];
+		is(record_status_name(c->status),
+		   record_status_name(runs[i].status), "its status");
+		is(c->reasons.n ? c->reasons.v[0] : "", runs[i].says, "its reason");
+		is_i((long long)c->nlaunches, (long long)runs[i].launches,
+		     "figures where there are any");
+		record_free(r);
+	}
+}
+
 int main(void)
 {
 	char cmd[96];
 
+	if (!freopen("/dev/null", "w", stderr))
+		return 1;
 	snprintf(root, sizeof(root), "/tmp/mmtrend-unit-pfnmap.%d", (int)getpid());
 	test_needs();
 	test_stride();
 	test_perf_needs();
 	test_cases();
 	test_perf();
+	test_runs();
 	snprintf(cmd, sizeof(cmd), "rm -rf %s", root);
 	return system(cmd) || tap_done();
 }

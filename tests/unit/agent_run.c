@@ -160,6 +160,34 @@ static void test_lies(void)
 	}
 }
 
+/* Without kpageflags, and with counters that are absent or not ours alone. */
+static void test_unproven(void)
+{
+	static const struct { bool counters; const char *says; } rows[] = {
+		{ false, "folio size not proven: no anon_fault_alloc counters, "
+			 "and /proc/kpageflags not readable" },
+		{ true, "133 of 128 folios of 64k, and 7 of other sizes" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct record_cell *c;
+		struct record *r;
+
+		fake_tree(root, 4096);
+		fake_file("/proc/kpageflags", NULL);
+		if (!rows[i].counters)
+			fake_file(THP "/hugepages-64kB/stats/anon_fault_alloc", NULL);
+		r = run("mincore", "64k", "other");
+		c = r ? cell(r, "mincore", 65536) : NULL;
+		ok(c && c->status == RECORD_INVALID && c->nlaunches == 2,
+		   "what is not proven is invalid, its figures kept");
+		is(c && c->reasons.n ? c->reasons.v[0] : "", rows[i].says, "and why");
+		ok(c && !c->launches[0].proved, "nothing is named as its proof");
+		record_free(r);
+	}
+	fake_lie("");
+}
+
 /* An option changes the benchmarks that have its parameter, no other. */
 static void test_params(void)
 {
@@ -172,14 +200,14 @@ static void test_params(void)
 	o.bench = "mincore,gup.pin_longterm";
 	o.size = "base";
 	o.params.pages_per_call = 512;
-	o.params.write = 1;
+	o.params.read = 1;
 	o.params.stride_bytes = 64;
 	r = run_measure(&o, &usage, &e);
 	if (!ok(r != NULL, "parameters are taken: %s", e.msg))
 		return;
 	b = record_bench(r, "gup.pin_longterm");
 	record_params_text(b, &text);
-	is(text.s, "memory_bytes=8388608&pages_per_call=512&write=1",
+	is(text.s, "memory_bytes=8388608&pages_per_call=512&read=1",
 	   "gup takes its own");
 	ok(!b->same_as, "and is no longer the same as the known command");
 	buf_reset(&text, 0);
@@ -376,6 +404,7 @@ int main(void)
 	fake_tree(root, 4096);
 	test_all();
 	test_lies();
+	test_unproven();
 	test_params();
 	test_more();
 	test_regions();

@@ -59,6 +59,12 @@ static void a_run(void)
 		b[i].metrics = m;
 		b[i].nmetrics = 1;
 	}
+	b[0].params = record_alloc(run, 2 * sizeof(*b->params));
+	b[0].nparams = 2;
+	b[0].params[0] = (struct record_param){ record_dup(run, "memory_bytes"),
+						RECORD_PARAM_INT, 256 << 20, NULL };
+	b[0].params[1] = (struct record_param){ record_dup(run, "pages_per_call"),
+						RECORD_PARAM_INT, 65536, NULL };
 	b[0].same_as = record_dup(run, "gup_test -L -m 256 -n 65536");
 	c = run->cells = record_alloc(run, 5 * sizeof(*c));
 	run->ncells = 5;
@@ -106,6 +112,8 @@ static void test_table(void)
 	   "rows stand by folio size, whatever the order of the document");
 	ok(strstr(b.s, "same as: gup_test -L -m 256 -n 65536") != NULL,
 	   "the well-known command is named");
+	ok(strstr(b.s, "memory_bytes=256m, pages_per_call=65536") != NULL,
+	   "a size is shown as one, a count of pages as a number");
 	ok(strstr(b.s, "get, us") && strstr(b.s, "3105") && strstr(b.s, "232"),
 	   "figures share the unit in their head");
 	ok(strstr(b.s, "0.6%") != NULL, "spread is 1.4826 MAD in percent");
