@@ -555,12 +555,20 @@ static int check_launch(const struct record *r, size_t i, size_t k,
 			const struct record_bench *b, struct err *e)
 {
 	const struct record_launch *l = &r->cells[i].launches[k];
+	int64_t most = r->design.iterations;
 
-	for (size_t s = 0; s < l->nsamples; s++)
-		if (!find_metric(b, l->samples[s].metric))
+	for (size_t s = 0; s < l->nsamples; s++) {
+		const struct record_samples *v = &l->samples[s];
+
+		if (!find_metric(b, v->metric))
 			return err_set(e, "/cells/%zu/launches/%zu/samples/%s: "
 				       "not a metric of \"%s\"", i, k,
-				       l->samples[s].metric, b->name);
+				       v->metric, b->name);
+		if (most != RECORD_NULL && v->values.n > (size_t)most)
+			return err_set(e, "/cells/%zu/launches/%zu/samples/%s: "
+				       "%zu iterations, design says %" PRId64,
+				       i, k, v->metric, v->values.n, most);
+	}
 	if (r->cells[i].status == RECORD_OK && l->nsamples < b->nmetrics)
 		return err_set(e, "/cells/%zu/launches/%zu/samples: expected "
 			       "all %zu metrics in an ok cell, got %zu", i, k,
@@ -588,6 +596,10 @@ static int check_cell(const struct record *r, size_t i, struct err *e)
 	if (c->status == RECORD_OK && !c->nlaunches)
 		return err_set(e, "/cells/%zu/launches: missing in an ok cell",
 			       i);
+	if (r->design.launches != RECORD_NULL &&
+	    c->nlaunches > (size_t)r->design.launches)
+		return err_set(e, "/cells/%zu/launches: %zu launches, design says "
+			       "%" PRId64, i, c->nlaunches, r->design.launches);
 	for (size_t k = 0; k < c->nlaunches; k++)
 		if (check_launch(r, i, k, b, e))
 			return -1;
