@@ -6,6 +6,9 @@
 # make lint       both compilers' warnings, analyzers, shell, tree rules
 # make bench      what a run costs the server
 # make fuzz       every fuzzer: its corpus, then FUZZ_SECONDS each
+# make lab-check  the lab's own tests, with a real kernel (after ci/deps lab)
+# make lab-matrix every patch group x size x architecture, as tables
+# make images     the container images, by buildah as root, and a run of them
 # make install    PREFIX=/usr/local DESTDIR=
 #
 # SAN=address,undefined | thread   its own build folder: build-SAN
@@ -91,7 +94,8 @@ $(BUILD)/server/asset.o: ALL_CFLAGS += -DASSET_GZ='"$(BUILD)/"'
 
 # --- tests ---------------------------------------------------------------
 UNIT	= $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*.c))
-TESTS	?= $(UNIT) $(wildcard tests/*/*.t)
+# tests/lab builds and boots a kernel: lab-check runs it.
+TESTS	?= $(UNIT) $(filter-out tests/lab/%,$(wildcard tests/*/*.t))
 NOMAIN	= $(filter-out $(BUILD)/%/main.o,$(1))
 
 $(BUILD)/tests/unit/common_%: $(BUILD)/tests/unit/common_%.o $(COMMON_O)
@@ -115,6 +119,13 @@ demo-stop:
 	BUILD=$(abspath $(BUILD)) ci/demo stop
 lint:
 	ci/lint
+images:
+	docker/build
+	BUILD=$(abspath $(BUILD)) SRC=$(CURDIR) IMAGES=1 unshare -n prove $(PROVE_FLAGS) -e '' tests/docker/images.t
+lab-check: agent
+	BUILD=$(abspath $(BUILD)) SRC=$(CURDIR) prove -v -e '' tests/lab/*.t
+lab-matrix:
+	ci/lab/matrix
 bench: all $(HELPERS)
 	BUILD=$(abspath $(BUILD)) tests/bench/run
 
@@ -138,5 +149,5 @@ clean:
 	rm -rf build build-*
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
-.PHONY: all agent server check demo demo-stop lint bench fuzz fuzzers install clean
+.PHONY: all agent server check demo demo-stop lint lab-check lab-matrix images bench fuzz fuzzers install clean
 .SECONDARY:
