@@ -97,6 +97,8 @@ static const struct fact {
 	ROW(TEXT, "/kernel/build_id", kernel.build_id,
 	    .why = "/sys/kernel/notes cannot be read, or holds no GNU build id"),
 	ROW(TEXT, "/kernel/tree_hash", kernel.tree_hash, .why = "not given"),
+	ROW(TEXT, "/host/volatile/emulator", host.vol.emulator,
+	    .why = "not given"),
 	ROW(TEXT, "/kernel/compiler", kernel.compiler,
 	    .why = "/proc/version does not say"),
 	ROW(TEXT, "/kernel/linker", kernel.linker,
@@ -434,6 +436,21 @@ static char *kernel_name(struct record *r, const char *file, const char *uts)
 	return record_dup(r, uts);
 }
 
+/* Names with commas between; "" names none. */
+static int fill_patches(struct record *r, const char *names)
+{
+	char *rest = record_dup(r, names), *name;
+
+	if (!names || !*names)
+		return 0;
+	do {
+		name = strsep(&rest, ",");
+		if (!name || record_strings_add(r, &r->kernel.patches, name))
+			return -1;
+	} while (rest);
+	return 0;
+}
+
 static int fill_kernel(struct record *r, const struct host_opts *o,
 		       const struct mthp *m, char *text, struct err *e)
 {
@@ -445,11 +462,15 @@ static int fill_kernel(struct record *r, const struct host_opts *o,
 	k->release = kernel_name(r, "/proc/sys/kernel/osrelease", u.release);
 	k->version = kernel_name(r, "/proc/sys/kernel/version", u.version);
 	k->tree = record_dup(r, o->tree);
+	k->tree_hash = record_dup(r, o->tree_hash);
+	r->host.vol.emulator = record_dup(r, o->emulator);
 	k->folio_bytes.v = record_alloc(r, (m->n + 1) * sizeof(int64_t));
 	if (!k->release || !k->folio_bytes.v)
 		return err_set(e, "no memory");
 	for (size_t i = 0; i < m->n; i++)
 		k->folio_bytes.v[k->folio_bytes.n++] = (int64_t)m->bytes[i];
+	if (fill_patches(r, o->patches))
+		return err_set(e, "no memory");
 	fill_build_id(r);
 	fill_toolchain(r, text);
 	if (fill_config(r, text))

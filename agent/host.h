@@ -16,6 +16,9 @@ struct host_opts {
 	const char *label;	/* --host; NULL: the default label */
 	const char *commit;	/* --commit; NULL: from the version string, if there */
 	const char *tree;	/* --tree */
+	const char *tree_hash;	/* --tree-hash: of what was built */
+	const char *patches;	/* --patches: "gup-batch,mincore-batch" */
+	const char *emulator;	/* --emulator */
 	const char *boot_id;	/* --boot-id; NULL: the kernel's */
 };
 

@@ -13,6 +13,7 @@
 #include "../common/size.h"
 #include "bench.h"
 #include "check.h"
+#include "compare.h"
 #include "file.h"
 #include "plan.h"
 #include "run.h"
@@ -35,6 +36,7 @@ enum {				/* exit codes */
 
 struct args {			/* what all the option tables fill */
 	struct run_opts run;
+	struct compare_opts compare;
 #ifndef MMTREND_NO_PUSH
 	struct push_opts push;
 #endif
@@ -255,6 +257,29 @@ static int do_show(struct args *a)
 	return print(&b, stdout);
 }
 
+static int do_compare(struct args *a)
+{
+	struct record **docs = calloc(a->nfiles, sizeof(void *));
+	struct buf b = BUF_INIT;
+	struct err e = { "no memory" };
+	size_t n = 0;
+	int ret = -1;
+
+	while (docs && n < a->nfiles && (docs[n] = read_record(a->files[n], &e)))
+		n++;
+	if (docs && n == a->nfiles)
+		ret = compare_documents(&a->compare, docs, n, &b, &e);
+	if (ret < 0)
+		ret = complain(EXIT_USAGE, e.msg);
+	else if (print(&b, stdout))
+		ret = EXIT_NOT_SENT;
+	buf_free(&b);
+	while (n)
+		record_free(docs[--n]);
+	free(docs);
+	return ret;
+}
+
 static int do_undo(struct args *a)
 {
 	size_t count;
@@ -327,6 +352,10 @@ static const struct option_row run_options[] = {
 	  "commit of the running kernel, 40 hex digits" },
 	{ "--tree", "NAME", TEXT, false, AT(run.host.tree), .help =
 	  "tree that the commit is of" },
+	{ "--tree-hash", "SHA", TEXT, false, AT(run.host.tree_hash), .help =
+	  "git tree that the kernel was built from, 40 hex digits" },
+	{ "--patches", "a,b", TEXT, false, AT(run.host.patches), .help =
+	  "groups of patches on top of the commit or release" },
 	{ "-o", "FILE", TEXT, false, AT(out), .help =
 	  "write the document to FILE, or with - to stdout, not to the spool" },
 	{ "--id", "UUID", TEXT, false, AT(run.id), .help = "of the run (lab)" },
@@ -334,8 +363,22 @@ static const struct option_row run_options[] = {
 	  "when the run started, as 2026-11-30T11:04:56Z (lab)" },
 	{ "--clock", "C", TEXT, false, AT(run.clock), .help =
 	  "what the clock counts: monotonic or insns (lab)" },
+	{ "--emulator", "E", TEXT, false, AT(run.host.emulator), .help =
+	  "what counts the instructions, with its version (lab)" },
 	{ "--boot-id", "B", TEXT, false, AT(run.host.boot_id), .help =
 	  "of this boot (lab)" },
+	{ .name = NULL },
+};
+
+static const struct option_row compare_options[] = {
+	{ "--form", "F", TEXT, false, AT(compare.form), .help =
+	  "full, commit-log (tables) or cover (tables and machine)" },
+	{ "--title", "TEXT", TEXT, false, AT(compare.title), .help =
+	  "of the report (default: the two kernels)" },
+	{ "--rerun", "CMD", TEXT, false, AT(compare.rerun), .help =
+	  "what the report names to measure again (default: mmtrend run ...)" },
+	{ "--json", NULL, FLAG, false, AT(compare.json), .help =
+	  "for programs instead" },
 	{ .name = NULL },
 };
 
@@ -362,6 +405,8 @@ static const struct command commands[] = {
 	  "measure, print the table, keep the document for push" },
 	{ "show", do_show, no_options, "FILE", 1, 1,
 	  "everything that a document says" },
+	{ "compare", do_compare, compare_options, "BEFORE AFTER...", 2, SIZE_MAX,
+	  "documents of two kernels side by side, for a mail" },
 #ifndef MMTREND_NO_PUSH
 	{ "push", do_push, push_options, "[FILE...]", 0, SIZE_MAX,
 	  "send documents, by default all that are kept" },
@@ -393,8 +438,8 @@ static void usage_all(FILE *to)
 	for (size_t i = 0; i < NCOMMANDS; i++)
 		fprintf(to, "  %-10s%s\n", commands[i].name, commands[i].help);
 	fputs("mmtrend COMMAND --help lists a command's options.\n"
-	      "exit: 0 done, 3 not valid, 4 not sent, 64 usage, 77 nothing measured\n",
-	      to);
+	      "exit: 0 done, 1 slower, 2 not to be said, 3 not valid, 4 not sent,\n"
+	      "      64 usage, 77 nothing measured\n", to);
 }
 
 static int do_help(struct args *a)

@@ -285,6 +285,9 @@ static int start(struct run *u, bool *usage, struct err *e)
 	if (clock && !u->plan.exact && strcmp(clock, "monotonic") != 0)
 		return err_set(e, "--clock: expected monotonic or insns, got \"%s\"",
 			       clock);
+	if (u->plan.exact && !u->plan.o->host.emulator)
+		return err_set(e, "--clock insns: expected --emulator as well, "
+			       "such as QEMU-7.2.22");
 	u->tty = isatty(STDERR_FILENO);
 	if (plan_make(&u->plan, e) || fill_head(u, e))
 		return -1;

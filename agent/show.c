@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Lays a run out for a terminal: figures, proofs, facts and what is unknown. */
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,38 +8,6 @@
 #include "../common/size.h"
 #include "../common/stats.h"
 #include "show.h"
-
-/* A table's cells, row by row, each ended by a NUL. */
-#define CELL(cells, ...) (buf_printf(cells, __VA_ARGS__), buf_char(cells, '\0'))
-
-/* Print them under @cols and forget them. */
-static void table_end(struct buf *cells, struct buf *out,
-		      const struct report_col *cols, size_t ncols)
-{
-	const char **v = calloc(cells->len + 1, sizeof(*v));
-	const char *p = cells->s;
-	size_t n = 0;
-
-	out->failed |= !v || !buf_ok(cells);
-	for (; v && p && p < cells->s + cells->len; p += strlen(p) + 1)
-		v[n++] = p;
-	if (n)
-		report_table(out, cols, ncols, v, n / ncols);
-	free(v);
-	buf_free(cells);
-}
-
-__attribute__((format(printf, 2, 3)))
-static void paragraph(struct buf *out, const char *fmt, ...)
-{
-	char text[2 * RECORD_MAX_TEXT];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	report_text(out, text);
-}
 
 static const char *text(const char *s)
 {
@@ -71,8 +38,8 @@ static struct record_cell *cells_of(const struct record *r, const char *bench,
 	return v;
 }
 
-static const char *folio_label(const struct record *r, int64_t bytes,
-			       char out[SIZE_TEXT])
+const char *show_size(const struct record *r, int64_t bytes,
+		      char out[SIZE_TEXT])
 {
 	const struct record_epoch *ep = &r->host.epoch;
 
@@ -94,14 +61,14 @@ static void add_proof(struct buf *g, const struct record_cell *c)
 			worst = l;
 	}
 	if (!c->nlaunches || !worst->proved)
-		CELL(g, "-");
+		report_cell(g, "-");
 	else if (worst->folios == RECORD_NULL)
-		CELL(g, "%s", worst->proved);
+		report_cell(g, "%s", worst->proved);
 	else if (worst->other_folios > 0)
-		CELL(g, "%" PRId64 ", %" PRId64 " other", worst->folios,
+		report_cell(g, "%" PRId64 ", %" PRId64 " other", worst->folios,
 		     worst->other_folios);
 	else
-		CELL(g, "%" PRId64 " %s", worst->folios, worst->proved);
+		report_cell(g, "%" PRId64 " %s", worst->folios, worst->proved);
 }
 
 /* Reasons of a bench, each once, in the order of their first row; rows refer to
@@ -175,27 +142,24 @@ static void metric_table(const struct record *r, const struct record_metric *m,
 	head_of(m, unit, "", head, sizeof(head));
 	for (size_t i = 0; i < n; i++) {
 		stats_summarise(&cells[i], m, &s);
-		CELL(&g, "%s", folio_label(r, cells[i].folio_bytes, label));
-		CELL(&g, "%s", report_number(s.n ? s.value : RECORD_NULL,
+		report_cell(&g, "%s", show_size(r, cells[i].folio_bytes, label));
+		report_cell(&g, "%s", report_number(s.n ? s.value : RECORD_NULL,
 						 unit, v));
 		if (s.n > 1 && s.value > 0)
-			CELL(&g, "%.1f%%",
+			report_cell(&g, "%.1f%%",
 				 100.0 * (double)s.spread / (double)s.value);
 		else
-			CELL(&g, "-");
-		CELL(&g, "%zu", s.n);
+			report_cell(&g, "-");
+		report_cell(&g, "%zu", s.n);
 		add_proof(&g, &cells[i]);
 		add_status(&g, &cells[i], notes);
 	}
-	table_end(&g, out, cols, sizeof(cols) / sizeof(cols[0]));
+	report_cells(out, cols, sizeof(cols) / sizeof(cols[0]), &g);
 }
 
-/* "mincore (rev 1): memory_bytes=256m" */
-static void bench_heading(const struct record *r, const struct record_bench *b,
-			  struct buf *out)
+void show_bench(const struct record_bench *b, const char *what, struct buf *out)
 {
 	struct buf h = BUF_INIT;
-	int64_t page = r->host.epoch.base_page_bytes, memory = 0;
 	char s[SIZE_TEXT];
 
 	buf_printf(&h, "%s (rev %" PRId64 ")", b->name, b->rev);
@@ -209,19 +173,33 @@ static void bench_heading(const struct record *r, const struct record_bench *b,
 			buf_printf(&h, "=%s", size_text((uint64_t)p->i, s));
 		else
 			buf_printf(&h, "=%" PRId64, p->i);
-		if (!strcmp(p->name, "memory_bytes"))
-			memory = p->i;
 	}
-	report_text(out, h.s);
-	buf_free(&h);
+	report_take(out, &h);
+	if (what)
+		report_text(out, what);
 	if (b->same_as)
-		paragraph(out, "same as: %s", b->same_as);
+		report_printf(out, "same as: %s", b->same_as);
+}
+
+bool show_pages(const struct record *r, const struct record_bench *b,
+		const struct record_metric *m)
+{
+	int64_t page = r->host.epoch.base_page_bytes;
+
+	for (size_t i = 0; i < b->nparams; i++)
+		if (!strcmp(b->params[i].name, "memory_bytes"))
+			return page > 0 && m->ops == b->params[i].i / page;
+	return false;
+}
+
+static void show_metrics(const struct record *r, const struct record_bench *b,
+			 struct buf *out)
+{
 	for (size_t i = 0; i < b->nmetrics; i++) {
 		const struct record_metric *m = &b->metrics[i];
-		bool pages = page > 0 && m->ops == memory / page;
 
-		paragraph(out, "%s: one pass, %" PRId64 " %s; %s is better", m->name,
-			  m->ops, pages ? "pages" : "operations",
+		report_printf(out, "%s: one pass, %" PRId64 " %s; %s is better", m->name,
+			  m->ops, show_pages(r, b, m) ? "pages" : "operations",
 			  m->better == RECORD_LOWER ? "lower" : "higher");
 	}
 }
@@ -241,21 +219,22 @@ void show_table(const struct record *r, struct buf *out)
 			for (size_t k = 0; k < cells[j].reasons.n; k++)
 				note(&notes, cells[j].reasons.v[k]);
 		}
-		bench_heading(r, b, out);
+		show_bench(b, NULL, out);
+		show_metrics(r, b, out);
 		for (size_t j = 0; j < b->nmetrics && measured; j++) {
 			buf_char(out, '\n');
 			metric_table(r, &b->metrics[j], cells, n, &notes, out);
 		}
 		if (!measured)
-			paragraph(out, "not measured: %s",
+			report_printf(out, "not measured: %s",
 				  n ? record_status_name(cells[0].status) : "");
 		for (size_t j = 0; j < notes.n; j++)
-			paragraph(out, "[%zu] %s", j + 1, notes.reason[j]);
+			report_printf(out, "[%zu] %s", j + 1, notes.reason[j]);
 		buf_char(out, '\n');
 		free(cells);
 	}
 	for (size_t i = 0; i < r->invalid.n; i++)
-		paragraph(out, "%s%s", i ? "also: " :
+		report_printf(out, "%s%s", i ? "also: " :
 			  "No verdict can come from this run: ", r->invalid.v[i]);
 }
 
@@ -263,7 +242,7 @@ void show_table(const struct record *r, struct buf *out)
 
 static const struct fact {
 	const char *name;
-	enum { HEAD, TEXT, NUMBER, SIZE, NUMBERS, SIZES, MILLI } kind;
+	enum { HEAD, TEXT, WORDS, NUMBER, SIZE, NUMBERS, SIZES, MILLI } kind;
 	size_t at;
 } facts[] = {
 #define AT(field) offsetof(struct record, field)
@@ -287,6 +266,7 @@ static const struct fact {
 	{ "turbo", TEXT, AT(host.vol.turbo) },
 	{ "smt", TEXT, AT(host.vol.smt) },
 	{ "clocksource", TEXT, AT(host.vol.clocksource) },
+	{ "emulator", TEXT, AT(host.vol.emulator) },
 	{ "cmdline sha256", TEXT, AT(host.vol.cmdline_sha256) },
 	{ "kernel", HEAD, 0 },
 	{ "release", TEXT, AT(kernel.release) },
@@ -295,6 +275,7 @@ static const struct fact {
 	{ "dirty", NUMBER, AT(kernel.dirty) },
 	{ "tree", TEXT, AT(kernel.tree) },
 	{ "push", TEXT, AT(kernel.push) },
+	{ "patches", WORDS, AT(kernel.patches) },
 	{ "build id", TEXT, AT(kernel.build_id) },
 	{ "tree hash", TEXT, AT(kernel.tree_hash) },
 	{ "config sha256", TEXT, AT(kernel.config_sha256) },
@@ -322,13 +303,20 @@ static const struct fact {
 static void add_fact(struct buf *g, const struct record *r, const struct fact *f)
 {
 	const void *at = (const char *)r + f->at;
+	const struct record_strings *words = at;
 	const struct record_ints *list = at;
 	struct record_ints one = { (int64_t[]){ 0 }, 1 };
 	char s[SIZE_TEXT];
 
-	CELL(g, "%s", f->name);
+	report_cell(g, "%s", f->name);
 	if (f->kind == TEXT) {
-		CELL(g, "%s", text(*(char *const *)at));
+		report_cell(g, "%s", text(*(char *const *)at));
+		return;
+	}
+	if (f->kind == WORDS) {
+		for (size_t i = 0; i < words->n; i++)
+			buf_printf(g, "%s%s", i ? " " : "", words->v[i]);
+		report_cell(g, "%s", words->n ? "" : "-");
 		return;
 	}
 	if (f->kind == NUMBER || f->kind == SIZE) {
@@ -359,7 +347,7 @@ static void show_facts(const struct record *r, struct buf *out)
 
 		for (i++; i < NFACTS && facts[i].kind != HEAD; i++)
 			add_fact(&g, r, &facts[i]);
-		table_end(&g, out, cols, 2);
+		report_cells(out, cols, 2, &g);
 		buf_char(out, '\n');
 	}
 }
@@ -389,15 +377,15 @@ static void show_launches(const struct record *r, const struct record_bench *b,
 			buf_printf(&list, "%s%s", j ? " " : "",
 				   report_number(s.launch[j], unit, v));
 		if (s.n) {
-			CELL(&g, "%s", folio_label(r, cells[i].folio_bytes, label));
-			CELL(&g, "%s", report_number(s.first, unit, v));
-			CELL(&g, "%s", text(list.s));
+			report_cell(&g, "%s", show_size(r, cells[i].folio_bytes, label));
+			report_cell(&g, "%s", report_number(s.first, unit, v));
+			report_cell(&g, "%s", text(list.s));
 		}
 		buf_free(&list);
 	}
 	if (g.len) {
-		paragraph(out, "%s", b->name);
-		table_end(&g, out, cols, 3);
+		report_printf(out, "%s", b->name);
+		report_cells(out, cols, 3, &g);
 		buf_char(out, '\n');
 	}
 	free(cells);
@@ -412,9 +400,9 @@ void show_record(const struct record *r, struct buf *out)
 	if (r->elapsed_ns != RECORD_NULL)
 		snprintf(elapsed, sizeof(elapsed), "%.1f s",
 			 (double)r->elapsed_ns / 1e9);
-	paragraph(out, "mmtrend run %s of %s, took %s, clock %s", text(r->id),
+	report_printf(out, "mmtrend run %s of %s, took %s, clock %s", text(r->id),
 		  text(r->started_at), elapsed, text(r->clock));
-	paragraph(out, "mmtrend %s, %s", text(r->agent.version),
+	report_printf(out, "mmtrend %s, %s", text(r->agent.version),
 		  text(r->agent.compiler));
 	buf_char(out, '\n');
 	show_table(r, out);
@@ -426,8 +414,8 @@ void show_record(const struct record *r, struct buf *out)
 				      &r->benches[i].metrics[j], out);
 	show_facts(r, out);
 	for (size_t i = 0; i < r->nunread; i++) {
-		CELL(&g, "%s", r->unread[i].path);
-		CELL(&g, "%s", r->unread[i].reason);
+		report_cell(&g, "%s", r->unread[i].path);
+		report_cell(&g, "%s", r->unread[i].reason);
 	}
-	table_end(&g, out, cols, 2);
+	report_cells(out, cols, 2, &g);
 }

@@ -606,12 +606,35 @@ static int check_cell(const struct record *r, size_t i, struct err *e)
 	return 0;
 }
 
+/* Instructions compare only where these are equal, so they must be known. */
+static int check_exact(const struct record *r, struct err *e)
+{
+	const struct { const char *path, *value; } needs[] = {
+		{ "/host/volatile/emulator", r->host.vol.emulator },
+		{ "/kernel/compiler", r->kernel.compiler },
+		{ "/kernel/config_sha256", r->kernel.config_sha256 },
+	};
+	bool exact = r->clock && !strcmp(r->clock, "insns");
+
+	for (size_t i = 0; i < r->nbenches; i++)
+		for (size_t k = 0; k < r->benches[i].nmetrics; k++)
+			exact |= record_is_exact(r->benches[i].metrics[k].unit);
+	for (size_t i = 0; i < N(needs) && exact; i++)
+		if (!needs[i].value)
+			return err_set(e, "%s: missing, instruction counts are "
+				       "comparable only where it is known",
+				       needs[i].path);
+	return 0;
+}
+
 static int check_document(const struct record *r, struct err *e)
 {
 	int ret = check_time(r->started_at, e);
 
 	for (size_t i = 0; i < r->nbenches && !ret; i++)
 		ret = check_bench(r, i, e);
+	if (!ret)
+		ret = check_exact(r, e);
 	for (size_t i = 0; i < r->ncells && !ret; i++)
 		ret = check_cell(r, i, e);
 	return ret;
@@ -698,6 +721,24 @@ int record_write(const struct record *r, struct buf *out, struct err *e)
 }
 
 /* --- look-ups ------------------------------------------------------------- */
+
+bool record_shows_commit(const struct record_kernel *k)
+{
+	const char *at = k->release;
+
+	for (; k->commit && (at = strstr(at, "-g")); at += 2) {
+		size_t digits = strspn(at + 2, "0123456789abcdef");
+
+		if (digits >= 7 && !strncmp(at + 2, k->commit, digits))
+			return true;
+	}
+	return false;
+}
+
+bool record_is_exact(const char *unit)
+{
+	return !strcmp(unit, "insns");
+}
 
 const struct record_bench *record_bench(const struct record *r,
 					const char *which)

@@ -29,6 +29,7 @@
 #define RECORD_MAX_PARAMS	16		/* per bench */
 #define RECORD_MAX_REASONS	32		/* per cell, and for the run */
 #define RECORD_MAX_UNREAD	128
+#define RECORD_MAX_PATCHES	32
 #define RECORD_MAX_NAME		64		/* bytes: labels, names of things */
 #define RECORD_MAX_TEXT		512		/* bytes: reasons, versions */
 #define RECORD_MAX_DEPTH	8		/* of JSON nesting */
@@ -107,12 +108,14 @@ struct record_volatile {	/* shown where two sides differ in them */
 	char *microcode, *mitigations, *governor, *turbo, *smt;
 	int64_t swap_bytes;
 	char *clocksource, *cmdline_sha256;
+	char *emulator;		/* "QEMU-7.2.22": what counted the instructions */
 };
 
 struct record_kernel {
 	char *release, *version;	/* uname -r, uname -v */
 	char *commit;			/* full SHA, 40 hex */
 	char *tree, *push;
+	struct record_strings patches;	/* groups on top of the commit, in order */
 	int64_t dirty;			/* 0, 1, null */
 	char *build_id, *tree_hash, *config_sha256;
 	char *compiler, *linker;
@@ -184,7 +187,8 @@ int record_unread(struct record *r, const char *path, const char *reason);
  * else the JSON path: "/cells/3/folio_bytes: expected a power of two >= 1, got
  * \"x\"". Unknown and doubled keys, control, bidi and invisible characters in
  * text, caps, a cell of an unlisted bench, two cells of one bench and size,
- * samples of an unlisted metric, missing reasons: all refused. After a NULL
+ * samples of an unlisted metric, missing reasons, instructions counted by an
+ * unnamed emulator, compiler or config: all refused. After a NULL
  * errno is ENOMEM if memory was short, which says nothing of the document;
  * any other value means that the document is wrong.
  */
@@ -195,6 +199,11 @@ struct record *record_parse(const char *json, size_t len, struct err *e);
  * not take it, or for want of memory; errno as there. */
 int record_write(const struct record *r, struct buf *out, struct err *e);
 
+/* The kernel's release shows the commit: "-g" and at least 7 of its digits. What
+ * no release shows is a claim, from which no verdict may come. */
+bool record_shows_commit(const struct record_kernel *k);
+/* Counted, not timed. */
+bool record_is_exact(const char *unit);
 /* NULL if the document has no such bench. */
 const struct record_bench *record_bench(const struct record *r,
 					const char *name);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Text that survives a mail: figures, paragraphs, tables. */
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "record.h"
@@ -22,7 +24,7 @@ static const struct step {
 	{ "ns", 1e10, { "ms", 1e6 } },
 	{ "ns", INFINITY, { "s", 1e9 } },
 	{ "insns", 1e4, { "insns", 1 } },
-	{ "insns", 1e7, { "k", 1e3 } },
+	{ "insns", 1e10, { "k", 1e3 } },
 	{ "insns", INFINITY, { "M", 1e6 } },
 };
 
@@ -112,6 +114,27 @@ void report_text(struct buf *b, const char *text)
 		buf_add(b, line, len);
 		end_line(b, from);
 	} while (*text);
+}
+
+void report_printf(struct buf *b, const char *fmt, ...)
+{
+	char text[REPORT_PARAGRAPH];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	report_text(b, text);
+}
+
+void report_take(struct buf *b, struct buf *text)
+{
+	b->failed |= !buf_ok(text);
+	if (text->len && text->s[text->len - 1] == '\n')
+		buf_reset(text, text->len - 1);
+	if (text->len)
+		report_text(b, text->s);
+	buf_free(text);
 }
 
 /* --- tables --------------------------------------------------------------- */
@@ -217,4 +240,20 @@ void report_table(struct buf *b, const struct report_col *cols, size_t ncols,
 	end_line(b, begin);
 	for (size_t r = 0; r < nrows; r++)
 		row(b, &t, cells + r * ncols);
+}
+
+void report_cells(struct buf *b, const struct report_col *cols, size_t ncols,
+		  struct buf *cells)
+{
+	const char **v = calloc(cells->len + 1, sizeof(*v));
+	const char *p = cells->s;
+	size_t n = 0;
+
+	b->failed |= !v || !buf_ok(cells);
+	for (; v && p && p < cells->s + cells->len; p += strlen(p) + 1)
+		v[n++] = p;
+	if (n)
+		report_table(b, cols, ncols, v, n / ncols);
+	free(v);
+	buf_free(cells);
 }

@@ -15,11 +15,13 @@
 #define REPORT_WIDTH	72
 #define REPORT_VALUE	24
 #define REPORT_MAX_COLS	16
+#define REPORT_PARAGRAPH 2048
 
 /*
  * The unit in which a column is shown: chosen once for all its rows, from the
  * largest value, so that rows compare at a glance. @unit is the metric's own:
- * "ns" becomes ns, us, ms or s; "insns" stays or becomes k or M; others stay.
+ * "ns" becomes ns, us, ms or s; "insns" stays or becomes k, and M from 10 G on,
+ * for they are exact; others stay.
  */
 struct report_unit {
 	const char *name;	/* "us" */
@@ -39,6 +41,12 @@ const char *report_percent(int64_t before, int64_t after,
 /* A paragraph, wrapped at REPORT_WIDTH and indented by two (a long word is
  * broken). Each byte outside ASCII is shown as '?'. */
 void report_text(struct buf *b, const char *text);
+/* The same of what printf() would make; cut at REPORT_PARAGRAPH. */
+__attribute__((format(printf, 2, 3)))
+void report_printf(struct buf *b, const char *fmt, ...);
+/* The same of @text, but for a newline at its end; nothing if it is empty.
+ * Frees it. */
+void report_take(struct buf *b, struct buf *text);
 
 struct report_col {
 	const char *head;
@@ -52,5 +60,12 @@ struct report_col {
  */
 void report_table(struct buf *b, const struct report_col *cols, size_t ncols,
 		  const char *const *cells, size_t nrows);
+
+/* The same of cells that were told one by one, row by row. */
+#define report_cell(cells, ...) \
+	(buf_printf(cells, __VA_ARGS__), buf_char(cells, '\0'))
+/* Frees @cells; prints nothing if there are none. */
+void report_cells(struct buf *b, const struct report_col *cols, size_t ncols,
+		  struct buf *cells);
 
 #endif

@@ -38,6 +38,21 @@ int64_t stats_spread(int64_t *v, size_t n)
 	return llroundl(1.4826L * (long double)stats_median(v, n));
 }
 
+int64_t stats_mean(const int64_t *v, size_t n)
+{
+	double sum = 0, logs = 0;
+	bool zero = false;
+
+	for (size_t i = 0; i < n; i++) {
+		sum += (double)v[i];
+		zero |= v[i] <= 0;
+		logs += zero ? 0 : log((double)v[i]);
+	}
+	if (n == 1)
+		return v[0];	/* whole, where a double would round */
+	return llround(zero ? sum / (double)n : exp(logs / (double)n));
+}
+
 int64_t stats_launch_value(const int64_t *iterations, size_t n,
 			   enum record_reduce reduce)
 {

@@ -24,6 +24,9 @@ int64_t stats_median(int64_t *v, size_t n);
  * for n < 2. @v is used up. */
 int64_t stats_spread(int64_t *v, size_t n);
 
+/* Of boots: the mean in logs; arithmetic if one is 0. @n must be at least 1. */
+int64_t stats_mean(const int64_t *v, size_t n);
+
 /* A launch's value. "median": of the iterations without the first one if there
  * are at least five, else of all. "min" (exact metrics): the minimum. */
 int64_t stats_launch_value(const int64_t *iterations, size_t n,

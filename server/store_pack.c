@@ -110,32 +110,21 @@ static void pack_kernel_key(struct pack *p)
 	snprintf(p->kernel_key, STORE_KEY, "v-%.16s", hex);
 }
 
-/*
- * The build itself says which commit it is: "-g" and at least 7 digits of it
- * in the release. A dirty tree is not its commit.
- */
+/* The build itself says which commit it is. With changes on top it is not. */
 static bool commit_proven(const struct record_kernel *k)
 {
-	const char *at = k->release;
-
-	if (!k->commit || k->dirty == 1)
-		return false;
-	for (; (at = strstr(at, "-g")); at += 2) {
-		size_t digits = strspn(at + 2, "0123456789abcdef");
-
-		if (digits >= 7 && !strncmp(at + 2, k->commit, digits))
-			return true;
-	}
-	return false;
+	return k->dirty != 1 && !k->patches.n && record_shows_commit(k);
 }
 
-/* Instruction counts compare only within one compiler and config. */
+/* Instruction counts compare only within one compiler, emulator and config. */
 static void pack_exact(struct pack *p)
 {
 	const struct record_kernel *k = &p->r->kernel;
 
 	buf_str(&p->exact, "compiler=");
 	buf_url(&p->exact, k->compiler);
+	buf_str(&p->exact, "&emulator=");
+	buf_url(&p->exact, p->r->host.vol.emulator);
 	buf_str(&p->exact, "&config=");
 	buf_str(&p->exact, k->config_sha256 ? k->config_sha256 : "");
 }
@@ -188,7 +177,7 @@ static int pack_metric(struct pack *p, const struct record_bench *b,
 
 	m->bench = b;
 	m->metric = metric;
-	m->exact = metric->reduce == RECORD_MIN ? p->exact.s : "";
+	m->exact = record_is_exact(metric->unit) ? p->exact.s : "";
 	buf_str(&m->params, "");
 	record_params_text(b, &m->params);
 	for (size_t i = 0; i < r->ncells; i++)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../../common/size.h"
+#include "../../common/verdict.h"
 #include "../plot.h"
 #include "../view.h"
 
@@ -49,6 +50,8 @@ static const struct view_col cols[] = {
 	{ NULL, "before_kernel", VIEW_TEXT },
 	{ NULL, "after_kernel", VIEW_TEXT },
 };
+
+#define VERDICT	96	/* bytes of a verdict */
 
 struct compare {
 	const struct request *q;
@@ -196,28 +199,65 @@ static const struct store_point *worse(const struct store_pair *x)
 	return bad ? &x->a : &x->b;
 }
 
-static const char *verdict(const struct compare *p,
-			   const struct store_point *pt)
+static struct verdict_pair judge(const struct store_pair *x)
 {
-	if (pt->status == RECORD_INVALID)
-		return "not valid";
-	if (pt->status != RECORD_OK || !view_measured(pt))
-		return "not measured";
-	return is_same_kernel(&p->t.a, &p->t.b) ? "same kernel" :
-	       "not judged yet";
+	const char *memory = strstr(x->params, "memory_bytes=");
+	int64_t bytes = memory ? strtoll(strchr(memory, '=') + 1, NULL, 10) : 0;
+
+	return (struct verdict_pair){
+		.before = x->a.value, .after = x->b.value,
+		.status = worse(x)->status, .exact = record_is_exact(x->unit),
+		.better = x->better, .quantum = x->quantum, .hz = RECORD_NULL,
+		.folio_bytes = x->folio_bytes, .ops = x->ops,
+		.pages = x->base_page_bytes > 0 &&
+			 x->ops == bytes / x->base_page_bytes,
+	};
+}
+
+static bool is_claim(const struct store_kernel *k)
+{
+	return k->commit && k->commit_proven != 1;
+}
+
+/* What stands instead of @v: two kernels of which nothing can be said. */
+static const char *unfit(const struct compare *p, enum verdict v)
+{
+	if (v <= VERDICT_NOT_JUDGED && is_same_kernel(&p->t.a, &p->t.b))
+		return "same kernel";
+	if (v < VERDICT_NOT_JUDGED && (is_claim(&p->t.a) || is_claim(&p->t.b)))
+		return "commit not proven";
+	return NULL;
+}
+
+/* "faster, 7.5x"; "SLOWER, +20 insns a page" */
+static const char *verdict(const struct compare *p, const struct store_pair *x,
+			   char out[VERDICT])
+{
+	const struct verdict_pair pair = judge(x);
+	char word[REPORT_VALUE], each[REPORT_VALUE];
+	enum verdict v = verdict_of(&pair);
+
+	if (unfit(p, v))
+		return unfit(p, v);
+	snprintf(out, VERDICT, "%s%s%s%s", verdict_text(&pair, word),
+		 v == VERDICT_SLOWER ? ", " : "",
+		 v == VERDICT_SLOWER ? verdict_per_op(&pair, each) : "",
+		 v != VERDICT_SLOWER ? "" : pair.pages ? " insns a page" :
+		 " insns each");
+	return out;
 }
 
 static void row(struct view *v, const struct compare *p,
 		const struct store_pair *x, struct report_unit unit,
 		struct view_reasons *why)
 {
-	char text[SIZE_TEXT];
+	char text[SIZE_TEXT], word[VERDICT];
 
 	view_cell_raw(v, label(x, text), x->folio_bytes);
 	side_cells(v, &x->a, unit);
 	side_cells(v, &x->b, unit);
 	change_cell(v, x);
-	view_cell_why(v, verdict(p, worse(x)), worse(x), why);
+	view_cell_why(v, verdict(p, x, word), worse(x), why);
 	side_facts(v, &x->a);
 	side_facts(v, &x->b);
 	view_cell_text(v, x->bench);
@@ -265,6 +305,23 @@ static size_t table_end(const struct compare *p, size_t from)
 	return to;
 }
 
+/* What base pages and PMD say of the other sizes. */
+static void controls(struct view *v, const struct store_pair *x, size_t n)
+{
+	struct verdict_pair *rows = calloc(n, sizeof(*rows));
+	struct buf lines = BUF_INIT;
+
+	for (size_t i = 0; rows && i < n; i++)
+		rows[i] = judge(&x[i]);
+	if (rows)
+		verdict_controls(rows, n, x->base_page_bytes, x->pmd_bytes,
+				 &lines);
+	if (lines.len)
+		view_note(v, "%.*s", (int)lines.len - 1, lines.s);
+	buf_free(&lines);
+	free(rows);
+}
+
 static void table(struct view *v, const struct compare *p, size_t from,
 		  size_t to)
 {
@@ -287,8 +344,10 @@ static void table(struct view *v, const struct compare *p, size_t from,
 	view_head_params(v, x->params);
 	view_head(v, "machine %s", x->epoch);
 	same_as(v, p, x);
-	for (; from < to; from++)
-		row(v, p, &p->t.v[from], unit, &why);
+	for (size_t i = from; i < to; i++)
+		row(v, p, &p->t.v[i], unit, &why);
+	if (!unfit(p, VERDICT_SAME))
+		controls(v, x, to - from);
 	view_tell_reasons(v, &why);
 }
 

@@ -285,6 +285,9 @@ static void test_usage(void)
 		{ { .params.memory_bytes = 9 << 20 }, "--memory: expected a multiple of 2m" },
 		{ { .params.memory_bytes = 32ull << 30 }, "at most 16g" },
 		{ { .clock = "sundial" }, "--clock: expected monotonic or insns" },
+		{ { .clock = "insns" }, "--clock insns: expected --emulator" },
+		{ { .host.tree_hash = "12ab" }, "/kernel/tree_hash: " },
+		{ { .host.patches = "gup-batch," }, "/kernel/patches/1: " },
 		{ { .id = "1" }, "/id: " },
 		{ { .host.label = "two words" }, "/host/label: " },
 		{ { .host.boot_id = "a b" }, "/boot/id: " },
@@ -314,10 +317,26 @@ static void test_lab_clock(void)
 	o.id = "01a22c21-17c0-7d0b-9f5e-1f7f0f2f9a11";
 	o.started_at = "2026-11-30T11:04:56Z";
 	o.host.boot_id = "lab-1";
+	o.host.emulator = "QEMU-7.2.22";
+	o.host.patches = "gup-batch,mincore-batch";
+	o.host.tree_hash = "0123456789abcdef0123456789abcdef01234567";
+	usage = false;
+	ok(!run_measure(&o, &usage, &e) && usage &&
+	   strstr(e.msg, "/kernel/compiler: missing"),
+	   "instructions of an unknown compiler are refused before measuring");
+	fake_file("/proc/version", "Linux version 6 (a@b) (gcc 12, ld 2.40) #1");
+	ok(!run_measure(&o, &usage, &e) && usage &&
+	   strstr(e.msg, "/kernel/config_sha256: missing"),
+	   "so are those of an unknown config");
+	fake_file("/proc/config.gz", "CONFIG_HZ=100\n");
 	r = run_measure(&o, &usage, &e);
 	if (!ok(r != NULL, "the lab's identity is accepted: %s", e.msg))
 		return;
 	is(r->id, o.id, "its id");
+	is(r->host.vol.emulator, o.host.emulator, "what counted");
+	is(r->kernel.tree_hash, o.host.tree_hash, "what was built");
+	ok(r->kernel.patches.n == 2 &&
+	   !strcmp(r->kernel.patches.v[1], "mincore-batch"), "its patch groups");
 	is(r->benches[0].metrics[0].name, "time_insns", "instructions are another metric");
 	is(r->benches[0].metrics[0].unit, "insns", "with its own unit");
 	ok(r->benches[0].metrics[0].reduce == RECORD_MIN, "and exact");

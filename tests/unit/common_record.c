@@ -197,7 +197,7 @@ static void refusals(void)
 		"/cells/0/folio_bytes: expected a power of two >= 1, got null",
 		"nor a required integer");
 	REFUSED(r->kernel.version = lit("a\xff"),
-		"line 40, column 15: unable to decode byte 0xff near '\"a'",
+		"line 41, column 15: unable to decode byte 0xff near '\"a'",
 		"text that no reader would take");
 	REFUSED(r->kernel.version = lit(""),
 		"/kernel/version: expected a string of 1 to 512 bytes or null, "
@@ -217,10 +217,10 @@ static void refusals(void)
 		"no samples");
 	REFUSED((r->cells[0].launches[0].samples = doubled,
 		 r->cells[0].launches[0].nsamples = 2),
-		"line 109, column 15: duplicate object key near '\"time_ns\"'",
+		"line 110, column 15: duplicate object key near '\"time_ns\"'",
 		"a metric twice");
 	REFUSED(r->benches[0].params[1].name = NULL,
-		"line 77, column 8: string or '}' expected near 'null'",
+		"line 78, column 8: string or '}' expected near 'null'",
 		"a parameter without a name");
 	REFUSED((r->benches[0].params = many, r->benches[0].nparams = 17),
 		"/benches/0/params: expected an object of 0 to 16 values or "

@@ -37,8 +37,10 @@ static void figures(void)
 	number(9999, 9999, "insns", "9999 insns", "few instructions");
 	number(1234567, 1234567, "insns", "1235 k",
 	       "thousands of instructions");
-	number(98765432, 98765432, "insns", "98.8 M",
-	       "millions of instructions");
+	number(98765432, 98765432, "insns", "98765 k",
+	       "millions of instructions: exact, so still in k");
+	number(98765432109, 98765432109, "insns", "98765 M",
+	       "M from 10 G on");
 	number(268435456, 268435456, "bytes", "268435456 bytes",
 	       "other units stay");
 	is(report_number(999950, ms, out), "1.00", "0.99995 ms rounds to 1.00");
@@ -200,6 +202,32 @@ static void table_edges(void)
 	buf_free(&b);
 }
 
+static void told(void)
+{
+	static const struct report_col cols[] = { { "a", false },
+						  { "b", true } };
+	struct buf b = BUF_INIT, cells = BUF_INIT;
+
+	report_cell(&cells, "%d", 1);
+	report_cell(&cells, "%s", "");
+	report_cell(&cells, "%s", "x");
+	report_cell(&cells, "%d%%", 20);
+	report_cells(&b, cols, 2, &cells);
+	is(b.s, "  a    b\n  -  ---\n  1\n  x  20%\n",
+	   "cells told one by one make the same table");
+	ok(!cells.s, "  and are gone");
+	buf_reset(&b, 0);
+	report_cells(&b, cols, 2, &cells);
+	is_i((long long)b.len, 0, "no cells: nothing");
+	report_printf(&b, "%s %0*d", "a", 2 * REPORT_PARAGRAPH, 1);
+	ok(survives_mail(b.s) && b.len > REPORT_PARAGRAPH,
+	   "a paragraph is cut, and would survive a mail");
+	cells.failed = true;
+	report_cells(&b, cols, 2, &cells);
+	ok(!buf_ok(&b), "a cell that found no memory is not left out in silence");
+	buf_free(&b);
+}
+
 int main(void)
 {
 	figures();
@@ -208,5 +236,6 @@ int main(void)
 	table_sample();
 	table_narrow();
 	table_edges();
+	told();
 	return tap_done();
 }

@@ -66,6 +66,19 @@ static void launch_values(void)
 	     "no iterations: null");
 }
 
+static void means(void)
+{
+	is_i(stats_mean((int64_t[]){ INT64_MAX }, 1), INT64_MAX,
+	     "one boot's value is its own, to the last digit");
+	is_i(stats_mean((int64_t[]){ 100, 400 }, 2), 200,
+	     "boots are averaged in logs");
+	is_i(stats_mean((int64_t[]){ 0, 30, 60 }, 3), 30,
+	     "where one is 0, as they are");
+	is_i(stats_mean((int64_t[]){ 60, 30, 0 }, 3), 30,
+	     "whichever of them it is");
+	is_i(stats_mean((int64_t[]){ 0, 0 }, 2), 0, "zeros are 0");
+}
+
 static struct record_launch launch_of(const char *metric, int64_t *v, size_t n,
 				      struct record_samples *s)
 {
@@ -107,6 +120,7 @@ int main(void)
 	medians();
 	spreads();
 	launch_values();
+	means();
 	summaries();
 	return tap_done();
 }
