@@ -208,6 +208,29 @@ static void tell_controls(const struct table *t, struct buf *out)
 	free(pairs);
 }
 
+/* The level of a PFN map is told by the driver; a range that PMDs fit may have
+ * been mapped by base pages all the same. */
+static void tell_level(const struct table *t, struct buf *out)
+{
+	const char *driver = NULL;
+	char size[SIZE_TEXT];
+
+	for (size_t i = 0; i < 2 * t->n; i++) {
+		const struct row *row = &t->rows[i / 2];
+		const char *says = row->side[i % 2].driver;
+		const char *but = says ? strchr(says, ':') : NULL;
+
+		driver = says ? says : driver;
+		if (but)
+			report_printf(out, "%s, the range fits %s: mapped by%s.",
+				      i % 2 ? "After" : "Before",
+				      size_text((uint64_t)row->pair.folio_bytes,
+						size), but + 1);
+	}
+	if (driver)
+		report_printf(out, "Levels told by the driver.");
+}
+
 /* By what every launch of every good cell was checked. */
 static void tell_proof(const struct table *t, struct buf *out)
 {
@@ -222,7 +245,10 @@ static void tell_proof(const struct table *t, struct buf *out)
 		pagemap &= f->pagemap;
 		pins &= f->pins;
 	}
-	if (is_measured(t) && (counter || pagemap))
+	if (!is_measured(t))
+		return;
+	tell_level(t, out);
+	if (counter || pagemap)
 		report_printf(out, "Sizes checked by %s%s%s%s.",
 			      counter ? "anon_fault_alloc" : "",
 			      counter && pagemap ? " and " : "",

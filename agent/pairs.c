@@ -76,6 +76,8 @@ static void add_launches(struct pool *p, struct figure *f,
 		f->counter &= strstr(by, "counter") != NULL;
 		f->pagemap &= strstr(by, "pagemap") != NULL;
 		f->pins &= l->pinned != RECORD_NULL;
+		if (!strncmp(by, "driver", 6))
+			f->driver = by;
 		if (l->nsamples && l->samples->values.n < f->iterations)
 			f->iterations = l->samples->values.n;
 	}

@@ -17,6 +17,7 @@ struct figure {			/* one metric of one cell of a side */
 	size_t n, boots, iterations;	/* launches; of the shortest one */
 	/* every launch was checked by: */
 	bool counter, pagemap, pins;
+	const char *driver;	/* what a test driver says of the map, or NULL */
 };
 
 struct pairs {

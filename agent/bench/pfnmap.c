@@ -3,6 +3,13 @@
  * PFN maps of our test driver (pfnmap_test.h): made by remap_pfn_range() or by
  * fault, at the level that the folio size names. The driver tells the level
  * that was really mapped; it is the proof.
+ *
+ * A map takes page tables whatever its level: for its PTEs, or kept for the day
+ * when a PMD is split. tables_alloc and tables_free are what allocation and
+ * free of as many cost alone, so that the work of mapping can be seen: it is
+ * mmap (by fault: touch) less tables_alloc, and munmap less tables_free. A
+ * kernel may free a map's tables after munmap() has returned; then the latter
+ * takes off too much.
  */
 #include "pfnmap_test.h"
 
@@ -18,7 +25,10 @@
 #include "../dev.h"
 #include "chase.h"
 
-enum { MMAP, TOUCH, LOAD, COPY, FORK, MUNMAP, NMETRICS };
+#define TABLES_TIMES 3	/* the least: a tick may fall into one */
+
+enum { MMAP, TOUCH, LOAD, COPY, FORK, MUNMAP, TABLES_ALLOC, TABLES_FREE,
+       NMETRICS };
 static const struct bench_metric METRICS[NMETRICS] = {
 	[MMAP] = { "mmap_ns", "ns", 1, RECORD_LOWER },
 	[TOUCH] = { "touch_ns", "ns", 1, RECORD_LOWER },	/* each page */
@@ -26,10 +36,13 @@ static const struct bench_metric METRICS[NMETRICS] = {
 	[COPY] = { "copy_ns", "ns", 1, RECORD_LOWER },
 	[FORK] = { "fork_ns", "ns", 1, RECORD_LOWER },
 	[MUNMAP] = { "munmap_ns", "ns", 1, RECORD_LOWER },
+	[TABLES_ALLOC] = { "tables_alloc_ns", "ns", 1, RECORD_LOWER },
+	[TABLES_FREE] = { "tables_free_ns", "ns", 1, RECORD_LOWER },
 };
 
 struct pfnmap {
 	int fd;
+	enum pfnmap_test_how how;
 	unsigned char *at;	/* where each pass maps: aligned to the PMD */
 	size_t len;
 	struct chase chase;
@@ -104,6 +117,7 @@ static int setup(struct launch *l, enum pfnmap_test_how how, struct err *e)
 	l->priv = p = malloc(sizeof(*p));
 	if (!p)
 		return err_set(e, "no memory");
+	p->how = how;
 	p->len = l->params->memory_bytes;
 	p->at = find_place(l->mthp, p->len);
 	p->fd = dev_open(PFNMAP_TEST_NODE, O_RDWR);
@@ -128,7 +142,10 @@ static int setup_huge_fault(struct launch *l, struct err *e)
 	return setup(l, PFNMAP_TEST_HUGE_FAULT, e);
 }
 
-/* Entries of the wanted level are to the launch what folios are elsewhere. */
+/* Entries of the wanted level are to the launch what folios are elsewhere. The
+ * level is asked of the two that map by fault. remap_pfn_range() is given a
+ * range that PMDs fit, and what it makes of it is the kernel's business: one
+ * that only knows base pages has a figure too, which says so. */
 static int prove(struct launch *l, const struct pfnmap *p, struct err *e)
 {
 	struct pfnmap_test_levels is = { .addr = (uintptr_t)p->at,
@@ -145,7 +162,10 @@ static int prove(struct launch *l, const struct pfnmap *p, struct err *e)
 	l->region.folios = (int64_t)(right / l->folio_bytes);
 	l->region.other_folios = (int64_t)(other / (pmd ? l->mthp->base_bytes :
 							  l->mthp->pmd_bytes));
-	l->region.proved = right == p->len && !other ? "driver" : NULL;
+	if (right == p->len && !other)
+		l->region.proved = "driver";
+	else if (other == p->len && !right && pmd && p->how == PFNMAP_TEST_REMAP)
+		l->region.proved = "driver: base pages";
 	if (!l->region.proved)
 		snprintf(l->wrong, sizeof(l->wrong), "%s of %s mapped at the "
 			 "%s level", right ? size_text(right, has) : "0",
@@ -154,14 +174,49 @@ static int prove(struct launch *l, const struct pfnmap *p, struct err *e)
 	return 0;
 }
 
+static int tables(const struct pfnmap *p, struct pfnmap_test_tables *t,
+		  struct err *e)
+{
+	if (!dev_ioctl(p->fd, PFNMAP_TEST_TABLES, t))
+		return 0;
+	return err_set(e, "page tables of " PFNMAP_TEST_NODE ": %s",
+		       strerror(errno));
+}
+
+/* Of as many page tables as this process has more than it had. */
+static int time_tables(const struct pfnmap *p, uint64_t had, int64_t *samples,
+		       struct err *e)
+{
+	struct pfnmap_test_tables t = { .nr = 0 };
+	uint64_t alloc_ns = UINT64_MAX, free_ns = UINT64_MAX;
+
+	if (tables(p, &t, e))
+		return -1;
+	t.nr = t.held - had;
+	for (int i = 0; i < TABLES_TIMES; i++) {
+		if (tables(p, &t, e))
+			return -1;
+		alloc_ns = t.alloc_ns < alloc_ns ? t.alloc_ns : alloc_ns;
+		free_ns = t.free_ns < free_ns ? t.free_ns : free_ns;
+	}
+	samples[TABLES_ALLOC] = (int64_t)alloc_ns;
+	samples[TABLES_FREE] = (int64_t)free_ns;
+	return 0;
+}
+
 static int pfnmap_iterate(struct launch *l, int64_t *samples, struct err *e)
 {
 	struct pfnmap *p = l->priv;
+	struct pfnmap_test_tables had = { .nr = 0 };
 	size_t base = l->mthp->base_bytes;
-	int64_t start = dev_now_ns();
-	void *at = mmap(p->at, p->len, PROT_READ | PROT_WRITE,
-			MAP_SHARED | MAP_FIXED_NOREPLACE, p->fd, 0);
+	int64_t start;
+	void *at;
 
+	if (tables(p, &had, e))
+		return -1;
+	start = dev_now_ns();
+	at = mmap(p->at, p->len, PROT_READ | PROT_WRITE,
+		  MAP_SHARED | MAP_FIXED_NOREPLACE, p->fd, 0);
 	if (at != p->at)
 		return err_set(e, "mmap of " PFNMAP_TEST_NODE ": %s",
 			       at == MAP_FAILED ? strerror(errno) :
@@ -169,7 +224,7 @@ static int pfnmap_iterate(struct launch *l, int64_t *samples, struct err *e)
 	samples[MMAP] = chase_lap(&start);
 	dev_touch(p->at, p->len, base);
 	samples[TOUCH] = chase_lap(&start);
-	if (prove(l, p, e))
+	if (prove(l, p, e) || time_tables(p, had.held, samples, e))
 		return -1;
 	start = dev_now_ns();
 	chase_loads(&p->chase, p->len / base);
@@ -195,7 +250,7 @@ static void pfnmap_teardown(struct launch *l)
 
 #define PFNMAP_BENCH(id, text)						\
 const struct bench bench_pfnmap_##id = {				\
-	.name = "pfnmap." #id, .what = (text), .rev = 1,		\
+	.name = "pfnmap." #id, .what = (text), .rev = 2,		\
 	.sized = true, .launches = 5, .iterations = 5,			\
 	.defaults = { .memory_bytes = 256 << 20, .stride_bytes = 64 },	\
 	.metrics = METRICS, .nmetrics = NMETRICS,			\

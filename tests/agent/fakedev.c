@@ -30,11 +30,12 @@
 #define GUP_TEST "/sys/kernel/debug/gup_test"
 #define PFN0 (1ul << 24)	/* of the touched memory's first page */
 #define FALLEN 3		/* folios that the lie "fallback" loses */
+#define TABLES 5		/* page tables more, each time they are asked */
 #define SIZES_MAX 24
 
 enum lie {
 	FALLBACK, STUCK, INHERIT, OTHER, SHORTPIN, SHORTMINCORE, EINVALS,
-	NOTROOT, READONLY, HANG, CRASH, SMALLMAP, NOPERF, OLDPERF,
+	NOTROOT, READONLY, HANG, CRASH, SMALLMAP, NOTABLES, NOPERF, OLDPERF,
 	GUPFEW, GUPHALF, GUPTRUNC, GUPZERO, GUPEINVAL, GUPOTHER, GUPMIGRATE,
 	GUPTWICE, GUPWRITE, SHMEMHUGE,
 };
@@ -51,6 +52,7 @@ static const char *const LIES[] = {
 	[HANG] = "hang",		/* mincore never returns */
 	[CRASH] = "crash",		/* mincore kills the process */
 	[SMALLMAP] = "smallmap",	/* the driver maps no PMDs, if asked or not */
+	[NOTABLES] = "notables",	/* a driver without PFNMAP_TEST_TABLES */
 	[NOPERF] = "noperf",		/* no CONFIG_PERF_EVENTS */
 	[OLDPERF] = "oldperf",		/* a perf ring is mapped by fault */
 	[GUPFEW] = "gupfew",		/* the last page is not pinned */
@@ -70,6 +72,7 @@ static struct {
 	bool huge;			/* the last advice */
 	int64_t pins, gups, shmem;
 	size_t level;			/* that PFN maps are asked to have */
+	uint64_t tables;		/* page tables, by maps of the driver */
 	struct { size_t bytes; int64_t allocs; } moved[SIZES_MAX];
 	enum { PLAIN, PAGEMAP, KPAGEFLAGS, GUP } kind[1024];	/* by fd */
 } fake;
@@ -301,6 +304,7 @@ static int pfnmap_ioctl(int fd, unsigned long request, void *arg)
 {
 	bool small = lie(SMALLMAP) || fake.level == dev_page_bytes();
 	struct pfnmap_test_levels *is = arg;
+	struct pfnmap_test_tables *tables = arg;
 	struct stat st;
 
 	if (fstat(fd, &st) || !st.st_size)
@@ -312,6 +316,10 @@ static int pfnmap_ioctl(int fd, unsigned long request, void *arg)
 	else if (request == PFNMAP_TEST_LEVELS) {
 		is->pte_bytes = small ? is->len : 0;
 		is->pmd_bytes = is->len - is->pte_bytes;
+	} else if (request == PFNMAP_TEST_TABLES && !lie(NOTABLES)) {
+		tables->held = fake.tables += tables->nr ? 0 : TABLES;
+		tables->alloc_ns = 100 * tables->nr;
+		tables->free_ns = 10 * tables->nr;
 	} else
 		return -1;
 	return 0;
