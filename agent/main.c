@@ -22,6 +22,7 @@
 #include "spool.h"
 #ifndef MMTREND_NO_PUSH
 #include "push.h"
+#include "todo.h"
 #endif
 
 enum {				/* exit codes */
@@ -39,6 +40,8 @@ struct args {			/* what all the option tables fill */
 	struct compare_opts compare;
 #ifndef MMTREND_NO_PUSH
 	struct push_opts push;
+	struct push_skip skip;
+	uint64_t todo;
 #endif
 	const char *out, *more;
 	const char *measuring[MAX_MEASURING + 1]; /* "run", then options */
@@ -75,6 +78,16 @@ static int complain(int code, const char *what)
 {
 	fprintf(stderr, "mmtrend: %s\n", what);
 	return code;
+}
+
+/* A word of the document's argv, or two. */
+static void take_words(struct args *a, const char *option, const char *value)
+{
+	if (a->nmeasuring + 2 > MAX_MEASURING)
+		return;
+	a->measuring[a->nmeasuring++] = option;
+	if (value)
+		a->measuring[a->nmeasuring++] = value;
 }
 
 static int print(struct buf *b, FILE *to)
@@ -212,7 +225,7 @@ static int verdict(const struct record *r)
 	return bad ? EXIT_NOT_VALID : measured ? EXIT_DONE : EXIT_NOTHING;
 }
 
-static int do_run(struct args *a)
+static int measure(struct args *a)
 {
 	bool to_stdout = a->out && !strcmp(a->out, "-"), usage = true;
 	struct record *r = NULL, *more = NULL;
@@ -241,6 +254,73 @@ out:
 	record_free(r);
 	record_free(more);
 	return ret;
+}
+
+#ifndef MMTREND_NO_PUSH
+/* What the server would have of this kernel. Nothing to do is no success: a
+ * loop of this and push ends. */
+static int ask(struct args *a, const struct mthp *m, struct record *here,
+	       struct todo *t, struct err *e)
+{
+	struct buf path = BUF_INIT, json = BUF_INIT;
+	int ret = EXIT_USAGE;
+
+	if (a->run.bench || a->run.size || a->more)
+		err_set(e, "--for: benchmarks and sizes come from the server, not "
+			"from options");
+	else if (!host_fill(here, &a->run.host, m, e) &&
+		 !todo_path(here->host.label, &path, e))
+		ret = push_get(&a->push, path.s, TODO_MAX_BODY, &json, e);
+	if (!ret && todo_read(&json, here, m, t, e))
+		ret = EXIT_NOT_VALID;
+	if (!ret && !t->bench.len) {
+		todo_nothing(t, here, e);
+		ret = EXIT_NOTHING;
+	}
+	buf_free(&path);
+	buf_free(&json);
+	return ret;
+}
+
+/* As if --bench, --size and --commit had been given so. */
+static int measure_todo(struct args *a)
+{
+	struct record *here = record_new();
+	struct todo t = { .bench = BUF_INIT };
+	struct err e = { "no memory" };
+	int ret = EXIT_NOTHING;
+	struct mthp m;
+
+	if (here && !mthp_probe(&m, &e))
+		ret = ask(a, &m, here, &t, &e);
+	if (t.left_out.len)
+		fputs(t.left_out.s, stderr);
+	if (ret) {
+		complain(ret, e.msg);
+		goto out;
+	}
+	a->run.bench = t.bench.s;
+	a->run.size = t.size.s;
+	a->run.host.commit = t.commit;
+	take_words(a, "--bench", a->run.bench);
+	take_words(a, "--size", a->run.size);
+	ret = measure(a);
+out:
+	todo_free(&t);
+	record_free(here);
+	return ret;
+}
+#endif
+
+static int do_run(struct args *a)
+{
+#ifndef MMTREND_NO_PUSH
+	if (a->todo)
+		return measure_todo(a);
+	if (a->push.url || a->push.insecure)
+		return complain(EXIT_USAGE, "--url, --insecure: only with --for");
+#endif
+	return measure(a);
 }
 
 static int do_show(struct args *a)
@@ -300,6 +380,18 @@ static int do_push(struct args *a)
 {
 	return push_send(&a->push, a->files, a->nfiles);
 }
+
+static int do_skip(struct args *a)
+{
+	struct err e;
+	int ret;
+
+	if (!a->skip.host || !a->skip.reason || !a->skip.commit == !a->skip.push)
+		return complain(EXIT_USAGE, "skip: expected --host, --reason and "
+				"one of --commit and --push");
+	ret = push_skip(&a->push, &a->skip, &e);
+	return ret ? complain(ret, e.msg) : EXIT_DONE;
+}
 #endif
 
 static int do_version(struct args *a)
@@ -314,6 +406,17 @@ static int do_version(struct args *a)
 #define AT(field) offsetof(struct args, field)
 
 static const struct option_row no_options[] = { { .name = NULL } };
+
+#ifndef MMTREND_NO_PUSH
+#define URL_OPTIONS \
+	{ "--url", "URL", TEXT, false, AT(push.url), .help = \
+	  "server (default: MMTREND_URL, else http://127.0.0.1:8080)" }, \
+	{ "--insecure", NULL, FLAG, false, AT(push.insecure), .help = \
+	  "allow plain http to other machines" }
+#define TOKEN_OPTION \
+	{ "--token-file", "FILE", TEXT, false, AT(push.token_file), .help = \
+	  "file of mode 0600 with a token (default: MMTREND_TOKEN_FILE)" }
+#endif
 
 static const struct option_row check_options[] = {
 	{ "--tune", NULL, FLAG, false, AT(tune), .help =
@@ -346,6 +449,11 @@ static const struct option_row run_options[] = {
 	  "of the shuffle of launches (default: random)" },
 	{ "--more", "FILE", TEXT, false, AT(more), .help =
 	  "measure the same again: benchmarks, sizes, counts of a document" },
+#ifndef MMTREND_NO_PUSH
+	{ "--for", NULL, FLAG, false, AT(todo), .help =
+	  "measure what the server's /todo lists for this host and kernel" },
+	URL_OPTIONS,
+#endif
 	{ "--host", "LABEL", TEXT, false, AT(run.host.label), .help =
 	  "name of this machine (default: host- and random digits)" },
 	{ "--commit", "SHA", TEXT, false, AT(run.host.commit), .help =
@@ -384,12 +492,22 @@ static const struct option_row compare_options[] = {
 
 #ifndef MMTREND_NO_PUSH
 static const struct option_row push_options[] = {
-	{ "--url", "URL", TEXT, false, AT(push.url), .help =
-	  "of the server (default: MMTREND_URL, else http://127.0.0.1:8080)" },
-	{ "--token-file", "F", TEXT, false, AT(push.token_file), .help =
-	  "file with the token, mode 0600 (default: MMTREND_TOKEN_FILE)" },
-	{ "--insecure", NULL, FLAG, false, AT(push.insecure), .help =
-	  "allow plain http to other machines" },
+	URL_OPTIONS,
+	TOKEN_OPTION,
+	{ .name = NULL },
+};
+
+static const struct option_row skip_options[] = {
+	{ "--host", "LABEL", TEXT, false, AT(skip.host), .help =
+	  "machine that measured nothing" },
+	{ "--commit", "SHA", TEXT, false, AT(skip.commit), .help =
+	  "what it should have measured, 40 hex digits" },
+	{ "--push", "ID", TEXT, false, AT(skip.push), .help =
+	  "or the push that it is of: the ID of its page /pushes/ID" },
+	{ "--reason", "TEXT", TEXT, false, AT(skip.reason), .help =
+	  "such as \"build failed\"" },
+	URL_OPTIONS,
+	TOKEN_OPTION,
 	{ .name = NULL },
 };
 #endif
@@ -410,6 +528,8 @@ static const struct command commands[] = {
 #ifndef MMTREND_NO_PUSH
 	{ "push", do_push, push_options, "[FILE...]", 0, SIZE_MAX,
 	  "send documents, by default all that are kept" },
+	{ "skip", do_skip, skip_options, NULL, 0, 0,
+	  "send why a host did not measure, so that the trend has a gap" },
 #endif
 	{ "undo", do_undo, no_options, NULL, 0, 0,
 	  "put back the settings that --tune or a killed run left" },
@@ -458,11 +578,8 @@ static int set_value(struct args *a, const struct option_row *o,
 	int64_t v = 1;
 	char *end;
 
-	if (o->measuring && a->nmeasuring + 2 <= MAX_MEASURING) {
-		a->measuring[a->nmeasuring++] = o->name;
-		if (o->arg)
-			a->measuring[a->nmeasuring++] = value;
-	}
+	if (o->measuring)
+		take_words(a, o->name, o->arg ? value : NULL);
 	switch (o->kind) {
 	case TEXT:
 		*(const char **)at = value;

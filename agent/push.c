@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Sends runs to the server, each until it is there once; keeps what is not. */
+/* Talks to the server: each run until it is there once; keeps what is not. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -24,6 +24,7 @@
 #define URL_DEFAULT	"http://127.0.0.1:8080"
 #define URL_MAX		1024
 #define TRIES		8
+#define GET_TRIES	3
 #define GIVE_UP		3	/* runs in a row that could not be sent */
 #define BACKOFF_MS	100	/* the first wait is shorter, each next doubles */
 #define RETRY_MAX_S	300	/* the longest Retry-After that is obeyed */
@@ -61,6 +62,7 @@ struct reply {
 	long status;			/* 0: none came */
 	int64_t retry_after_s;
 	struct buf body;
+	size_t cap;			/* of body; 0: REPLY_MAX */
 	json_t *receipt;		/* on SENT of a run */
 	struct err why;			/* if it is no success */
 };
@@ -97,8 +99,8 @@ static int check_url(struct push *p, const struct push_opts *o, struct err *e)
 			      "without user or query, got \"%.80s\"", p->base);
 	else if (!(p->loopback = is_loopback(host)) && !o->insecure &&
 		 !strcmp(scheme, "http"))
-		ret = err_set(e, "--url: the token would travel in the clear to "
-			      "%.80s: use https, or --insecure", host);
+		ret = err_set(e, "--url: plain http to %.80s can be read and "
+			      "changed: use https, or --insecure", host);
 	curl_free(scheme);
 	curl_free(host);
 	curl_url_cleanup(u);
@@ -160,7 +162,7 @@ static size_t take(char *data, size_t size, size_t n, void *arg)
 {
 	struct reply *re = arg;
 
-	if (re->body.len + size * n > REPLY_MAX)
+	if (re->body.len + size * n > (re->cap ? re->cap : REPLY_MAX))
 		return 0;
 	buf_add(&re->body, data, size * n);
 	return buf_ok(&re->body) ? size * n : 0;
@@ -191,12 +193,12 @@ static void explain(struct reply *re, const char *url)
 	json_t *j = json_loadb(body, re->body.len, 0, NULL);
 	const char *said = json_string_value(json_object_get(j, "error"));
 	const char *hint = re->status == 401 ? " (the right token file?)" :
-		judge(re->status) == AWAY ? " (an mmtrendd's address?)" : "";
+		judge(re->status) == AWAY && !said ? " (an mmtrendd's address?)" : "";
 
 	err_set(&re->why, "%s: the server answered %ld: %.300s%s", url, re->status,
 		said ? said : body, hint);
 	for (char *p = re->why.msg; *p; p++)
-		if ((unsigned char)*p < ' ' || *p == 127)
+		if (*p < ' ' || *p > '~')	/* so are bytes of UTF-8: C1 */
 			*p = ' ';
 	json_decref(j);
 }
@@ -214,22 +216,28 @@ static void request(struct push *p, const char *method, const char *path,
 	curl_easy_setopt(p->curl, CURLOPT_URL, url);
 	curl_easy_setopt(p->curl, CURLOPT_CUSTOMREQUEST, method);
 	curl_easy_setopt(p->curl, CURLOPT_HTTPHEADER, headers);
-	curl_easy_setopt(p->curl, CURLOPT_POSTFIELDS, body->s);
-	curl_easy_setopt(p->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body->len);
+	if (body) {
+		curl_easy_setopt(p->curl, CURLOPT_POSTFIELDS, body->s);
+		curl_easy_setopt(p->curl, CURLOPT_POSTFIELDSIZE_LARGE,
+				 (curl_off_t)body->len);
+	}
 	curl_easy_setopt(p->curl, CURLOPT_WRITEDATA, re);
 	curl_easy_setopt(p->curl, CURLOPT_ERRORBUFFER, wrong);
 	buf_reset(&re->body, 0);
 	re->status = 0;
 	re->retry_after_s = 0;
 	rc = curl_easy_perform(p->curl);
-	if (rc) {
+	if (rc == CURLE_WRITE_ERROR && buf_ok(&re->body))
+		err_set(&re->why, "%s: its answer is too long", url);
+	else if (rc)
 		err_set(&re->why, "%s: %s", url, *wrong ? wrong : curl_easy_strerror(rc));
+	if (rc)
 		return;
-	}
 	curl_easy_getinfo(p->curl, CURLINFO_RESPONSE_CODE, &re->status);
 	curl_easy_getinfo(p->curl, CURLINFO_RETRY_AFTER, &retry_s);
 	re->retry_after_s = retry_s > RETRY_MAX_S ? RETRY_MAX_S : retry_s;
-	explain(re, url);
+	if (judge(re->status) != SENT)
+		explain(re, url);
 }
 
 /* Full jitter: clients that failed together do not come back together. */
@@ -267,21 +275,22 @@ static enum outcome read_receipt(struct reply *re, const char *id)
 }
 
 /* Send until it is there, refused, or tried often enough. @id: of the run that
- * the receipt must name; NULL: it is no run. */
+ * the receipt must name; NULL: it is no run. @body NULL: there is none. */
 static enum outcome deliver(struct push *p, const char *method, const char *path,
 			    const struct buf *body, const char *id,
 			    struct reply *re)
 {
-	struct curl_slist *headers = NULL;
+	/* Expect has no value: else 1 s is lost. */
+	struct curl_slist *headers = curl_slist_append(NULL, "Expect:");
 	enum outcome got = KEPT;
 	char key[80];
 
 	snprintf(key, sizeof(key), "Idempotency-Key: %.40s", id ? id : "");
-	headers = curl_slist_append(NULL, p->auth);
-	if (!headers || !curl_slist_append(headers, key) ||
-	    !curl_slist_append(headers, id ? "Content-Type: application/json" :
-				"Content-Type: application/octet-stream") ||
-	    !curl_slist_append(headers, "Expect:")) {	/* else 1 s is lost */
+	if (!headers || (*p->auth && !curl_slist_append(headers, p->auth)) ||
+	    !curl_slist_append(headers, key) ||
+	    !curl_slist_append(headers, strcmp(method, "PUT") != 0 ?
+				"Content-Type: application/json" :
+				"Content-Type: application/octet-stream")) {
 		err_set(&re->why, "no memory");
 		goto out;
 	}
@@ -426,31 +435,125 @@ static void push_spool(struct push *p)
 	}
 }
 
+/* --- the doors ------------------------------------------------------------- */
+
+static int begin(struct push *p, const struct push_opts *o, bool token,
+		 struct err *e)
+{
+	curl_global_init(CURL_GLOBAL_DEFAULT);
+	if (check_url(p, o, e) || (token && read_token(p, o->token_file, e)))
+		return EXIT_USAGE;
+	p->curl = curl_easy_init();
+	if (p->curl)
+		return EXIT_SENT;
+	err_set(e, "no memory");
+	return EXIT_NOT_SENT;
+}
+
+static void end(struct push *p)
+{
+	buf_free(&p->pages);
+	curl_easy_cleanup(p->curl);
+	curl_global_cleanup();
+}
+
 int push_send(const struct push_opts *o, char *const *files, size_t nfiles)
 {
 	struct push p = { .tries = TRIES, .pages = BUF_INIT };
-	int ret = EXIT_USAGE;
 	struct err e;
+	int ret = begin(&p, o, true, &e);
 
-	curl_global_init(CURL_GLOBAL_DEFAULT);
-	if (check_url(&p, o, &e) || read_token(&p, o->token_file, &e)) {
+	if (ret) {
 		fprintf(stderr, "mmtrend: push: %s\n", e.msg);
 		goto out;
 	}
-	p.curl = curl_easy_init();
-	if (p.curl && nfiles)
+	if (nfiles)
 		push_files(&p, files, nfiles);
-	else if (p.curl)
+	else
 		push_spool(&p);
 	if (isatty(STDERR_FILENO) && p.sent)
 		fputc('\n', stderr);
 	if (p.pages.len)
 		fputs(p.pages.s + 1, stdout);
-	ret = !p.curl || p.kept ? EXIT_NOT_SENT :
-	      p.refused ? EXIT_REFUSED : EXIT_SENT;
+	ret = p.kept ? EXIT_NOT_SENT : p.refused ? EXIT_REFUSED : EXIT_SENT;
 out:
-	buf_free(&p.pages);
-	curl_easy_cleanup(p.curl);
-	curl_global_cleanup();
+	end(&p);
+	return ret;
+}
+
+/* Exactly what the server says of a skip; a portal's "200 Welcome" keeps none. */
+static bool is_kept(const struct reply *re)
+{
+	json_t *j = json_loadb(re->body.s, re->body.len, 0, NULL);
+	const char *status = json_string_value(json_object_get(j, "status"));
+	bool kept = status && (!strcmp(status, "new") || !strcmp(status, "same"));
+
+	json_decref(j);
+	return kept;
+}
+
+static void write_skip(const struct push_skip *s, struct buf *b)
+{
+	const char *const fields[][2] = {
+		{ "schema", "mmtrend.skip/1" }, { "host", s->host },
+		{ "push", s->push }, { "commit", s->commit },
+		{ "reason", s->reason },
+	};
+
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+		buf_printf(b, "%s\"%s\":", i ? "," : "{", fields[i][0]);
+		buf_json(b, fields[i][1]);
+	}
+	buf_char(b, '}');
+}
+
+int push_skip(const struct push_opts *o, const struct push_skip *s, struct err *e)
+{
+	static const int exits[] = {
+		[SENT] = EXIT_SENT, [REFUSED] = EXIT_REFUSED,
+		[KEPT] = EXIT_NOT_SENT, [AWAY] = EXIT_NOT_SENT,
+	};
+	struct push p = { .tries = TRIES, .pages = BUF_INIT };
+	struct reply re = { .why = { "no memory" }, .body = BUF_INIT };
+	struct buf body = BUF_INIT;
+	enum outcome got = KEPT;
+	int ret = begin(&p, o, true, e);
+
+	if (ret)
+		goto out;
+	write_skip(s, &body);
+	if (buf_ok(&body))
+		got = deliver(&p, "POST", "/api/v1/skips", &body, NULL, &re);
+	if (got == SENT && !is_kept(&re)) {
+		err_set(&re.why, "the server answered %ld without a receipt",
+			re.status);
+		got = KEPT;
+	}
+	*e = re.why;
+	ret = exits[got];
+out:
+	buf_free(&body);
+	reply_free(&re);
+	end(&p);
+	return ret;
+}
+
+int push_get(const struct push_opts *o, const char *path, size_t cap,
+	     struct buf *out, struct err *e)
+{
+	struct push p = { .tries = GET_TRIES, .pages = BUF_INIT };
+	struct reply re = { .body = BUF_INIT, .cap = cap };
+	int ret = begin(&p, o, false, e);
+
+	if (!ret && deliver(&p, "GET", path, NULL, NULL, &re) != SENT) {
+		*e = re.why;
+		ret = EXIT_NOT_SENT;
+	}
+	if (!ret) {
+		*out = re.body;
+		re.body = (struct buf)BUF_INIT;
+	}
+	reply_free(&re);
+	end(&p);
 	return ret;
 }

@@ -20,7 +20,11 @@
 	X(uplot_css, "/vendor/uPlot.min.css", "web/vendor/uPlot.min.css", CSS) \
 	X(run_schema, "run.schema.json", "schema/run.schema.json", \
 	  "application/schema+json") \
-	X(base_sql, "001-base.sql", "schema/001-base.sql", "text/plain")
+	X(push_schema, "push.schema.json", "schema/push.schema.json", \
+	  "application/schema+json") \
+	X(base_sql, "001-base.sql", "schema/001-base.sql", "text/plain") \
+	X(history_sql, "002-history.sql", "schema/002-history.sql", \
+	  "text/plain")
 
 #define HTML	"text/html; charset=utf-8"
 #define CSS	"text/css; charset=utf-8"

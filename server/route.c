@@ -9,6 +9,7 @@
 #include "asset.h"
 #include "cache.h"
 #include "route.h"
+#include "route/pushdoc.h"
 #include "store.h"
 #include "token.h"
 #include "view.h"
@@ -50,7 +51,7 @@ static const struct {
 };
 #define NFORMS (sizeof(forms) / sizeof(*forms))
 #define ARG_CHARS "0123456789abcdefghijklmnopqrstuvwxyz" \
-		  "ABCDEFGHIJKLMNOPQRSTUVWXYZ._-"
+		  "ABCDEFGHIJKLMNOPQRSTUVWXYZ._-@+=$%~"
 
 static const char *form_type(enum form form)
 {
@@ -120,8 +121,20 @@ static const struct route asset_row = {
 	"GET", "", send_asset, 0, "", asset_params, 0, READS_BUILD
 };
 
+/* Which of forms[] the suffix of @path names; 0: none. */
+static size_t form_of(const char *path)
+{
+	const char *dot = strrchr(path, '.');
+	size_t i = dot && dot > path && dot[-1] != '/' ? NFORMS - 1 : 0;
+
+	while (i && strcmp(dot, forms[i].suffix) != 0)
+		i--;
+	return i;
+}
+
 /* Does @row answer at c->path? Sets c->arg to what stands in its {...}: one
- * segment, of characters that need no escape. */
+ * segment, of characters of a name or a Message-ID. The suffix of a view's is
+ * its form. */
 static bool row_fits(const struct route *row, struct call *c)
 {
 	size_t fixed = strcspn(row->path, "{");
@@ -131,6 +144,8 @@ static bool row_fits(const struct route *row, struct call *c)
 		return false;
 	if (!row->path[fixed])
 		return !strcmp(row->path, c->path);
+	if (c->q.form == FORM_HTML && row->forms && form_of(c->path))
+		return false;
 	if (strncmp(row->path, c->path, fixed) != 0 || !*arg ||
 	    strlen(arg) >= sizeof(c->arg) || arg[strspn(arg, ARG_CHARS)])
 		return false;
@@ -163,13 +178,10 @@ static void find(struct call *c)
 /* Cut a form's suffix off c->path. "/index" with one is "/". */
 static void take_form(struct call *c)
 {
-	char *dot = strrchr(c->path, '.');
+	size_t i = form_of(c->path);
 
-	for (size_t i = 1; dot && i < NFORMS; i++) {
-		if (dot == c->path || dot[-1] == '/' ||
-		    strcmp(dot, forms[i].suffix) != 0)
-			continue;
-		*dot = '\0';
+	if (i) {
+		*strrchr(c->path, '.') = '\0';
 		c->q.form = forms[i].form;
 	}
 	if (c->q.form != FORM_HTML && !strcmp(c->path, "/index"))

@@ -118,7 +118,8 @@ uint64_t store_generation(struct store *s, const char *host)
 static int load_generations(struct store *s, struct err *e)
 {
 	sqlite3_stmt *st = store_query(s->db,
-		"SELECT label, generation FROM host", "");
+		"SELECT label, generation FROM host"
+		" UNION ALL SELECT name, generation FROM tree", "");
 	int rc = SQLITE_ERROR;
 
 	while (st && (rc = sqlite3_step(st)) == SQLITE_ROW) {

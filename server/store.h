@@ -22,6 +22,7 @@
 #include "../common/buf.h"
 #include "../common/err.h"
 #include "../common/record.h"
+#include "history.h"
 
 #define FILE_MAX_BODY	(1u << 20)	/* a kernel config, raw bytes */
 #define STORE_KEY	41		/* a kernel's key: build id, or v-<16 hex> */
@@ -62,6 +63,15 @@ enum store_answer store_put_file(struct store *s, const char *sha256,
 enum store_answer store_get_file(struct store *s, const char *sha256,
 				 struct buf *body, struct err *e);
 
+/* What CI posts (route/pushdoc.h). STORE_CONFLICT: the same push, or the same
+ * SHA, with other contents; @e says which. @id: the push's. */
+struct push;
+enum store_answer store_put_push(struct store *s, const struct push *p,
+				 char id[HISTORY_ID], struct err *e);
+struct skip;
+enum store_answer store_put_skip(struct store *s, const struct skip *k,
+				 struct err *e);
+
 /* Raised by each commit that touches this host (NULL: any host). Kept in
  * memory and in the file; never goes back. Cheap: no query. */
 uint64_t store_generation(struct store *s, const char *host);
@@ -100,6 +110,130 @@ struct store_host {
 struct store_hosts { struct store_host *v; size_t n; };
 int store_hosts(struct store *s, struct store_hosts *out, struct err *e);
 void store_hosts_free(struct store_hosts *h);
+
+#define NO_PUSH	SIZE_MAX	/* also: no kernel */
+
+/* What a tree's ref became. */
+struct store_push {
+	int64_t id;
+	char key[HISTORY_ID];	/* how URLs name it */
+	char *tree, *pushed_at;
+	char *old, *new, *base;	/* SHAs; NULL: not known */
+	char *tree_hash;	/* of new; "": not known */
+	char *tags;		/* joined by spaces; NULL: none */
+	int64_t linear, commits;
+	unsigned char *list;	/* private to the store */
+	size_t list_len;
+	/* in a trend: */
+	size_t kernel;		/* that measured new or the same source;
+				 * NO_PUSH: none, it is a gap */
+	char *skip;		/* why not; NULL: not said */
+};
+/* Tree by tree, by name, each in the order of history.h. */
+struct store_pushes { struct store_push *v; size_t n; };
+void store_pushes_free(struct store_pushes *p);
+
+/* What a host ran of two sources: the keys of kernels; NULL: it did not. */
+struct store_side { char *host, *before, *after; };
+struct store_sides { struct store_side *v; size_t n; };
+
+/* One revision of a patch. */
+struct store_commit {
+	char *sha;
+	char *subject, *author, *authored_at;
+	char *patch_id, *link, *quilt, *files;	/* NULL: none */
+};
+
+/* What a push did to a patch. */
+struct store_change {
+	enum history_kind kind;
+	bool moved;
+	int64_t place, was;	/* in the lists, from 1; RECORD_NULL */
+	struct store_commit commit;	/* if dropped: as it was */
+	char *was_sha;
+	char *landed;		/* dropped: the linear tree that has it */
+};
+
+/* One push against the one before it in its tree. */
+struct store_diff {
+	struct store_push push, before;	/* before.key "": the first known */
+	char after[HISTORY_ID];		/* "": the newest known */
+	struct store_sides sides;
+	struct store_change *v; size_t n;	/* files of interest first, by
+						 * kind, by place */
+	size_t count[HISTORY_SAME + 1];		/* by kind */
+};
+/* @all: what stayed the same as well. */
+enum store_answer store_diff(struct store *s, const char *key, bool all,
+			     struct store_diff *out, struct err *e);
+void store_diff_free(struct store_diff *d);
+
+/* One patch over all its SHAs: its lineage. */
+struct store_revision {
+	struct store_commit commit;
+	char *tree;
+	char first[HISTORY_ID], last[HISTORY_ID];	/* pushes that have it */
+	char *first_at, *last_at;
+	int64_t pushes;
+	enum history_kind kind;	/* against the one before it in this tree;
+				 * ADDED: none; SAME: rebased */
+};
+/* A push that did something to it, and what a host ran before and since. SAME:
+ * the commit alone, against the one below it. */
+struct store_touch {
+	char *tree, *pushed_at;
+	struct store_side side;
+	char push[HISTORY_ID];
+	enum history_kind kind;
+};
+/* A mailed series: patches whose Message-IDs differ in their number only. */
+struct store_mail { char *link, *subject; };
+struct store_patch {
+	struct store_revision *v; size_t n;	/* by tree, old to new */
+	struct store_touch *touched; size_t ntouched;
+	struct store_mail *mails; size_t nmails;	/* of each version */
+};
+/* @key: a SHA, a patch-id (or 8 or more digits of one), a Message-ID (also
+ * that of a series' cover letter: then n is 0), a quilt name. */
+enum store_answer store_patch(struct store *s, const char *key,
+			      struct store_patch *out, struct err *e);
+void store_patch_free(struct store_patch *p);
+
+/* What a host should measure next, newest push first. */
+struct store_todo {
+	char *tree, *pushed_at, *commit, *bench;
+	char *sizes;		/* bytes, joined by spaces */
+	char push[HISTORY_ID];
+	bool whole;		/* nothing of this push is there */
+};
+struct store_todos { struct store_todo *v; size_t n; };
+/* Of the newest @last pushes of each tree that it measures. */
+enum store_answer store_todo(struct store *s, const char *host, size_t last,
+			     struct store_todos *out, struct err *e);
+void store_todo_free(struct store_todos *t);
+
+struct store_tree {
+	char *name;
+	int64_t pushes, linear;
+	struct store_push newest;
+};
+struct store_trees { struct store_tree *v; size_t n; };
+int store_trees(struct store *s, struct store_trees *out, struct err *e);
+void store_trees_free(struct store_trees *t);
+
+/* Pushes of a tree by hosts: cells[(push - from) * nhosts + host]. */
+struct store_grid {
+	struct store_pushes pushes;	/* all; newest last */
+	size_t from, to;		/* those that are shown */
+	struct store_grid_host { char *name; } *hosts; size_t nhosts;
+				/* that measured or skipped any of the tree */
+	struct store_grid_cell { char *key, *skip; } *cells;
+};
+/* The newest @last before the push @before (NULL: of all). */
+enum store_answer store_grid(struct store *s, const char *tree,
+			     const char *before, size_t last,
+			     struct store_grid *out, struct err *e);
+void store_grid_free(struct store_grid *g);
 
 /* What there is to draw: one row per (host, bench, metric, params). */
 struct store_chart {
@@ -140,7 +274,20 @@ struct store_trend {
 	enum record_better better;
 	size_t nkernels, nseries;
 	size_t older;		/* kernels left out by @last */
-	struct store_kernel *kernels;	/* in history order, newest last */
+	char *tree;		/* whose pushes are the x axis; NULL: kernels
+				 * that stand in no push, by their first start */
+	struct store_kernel *kernels;	/* in this order, newest last; one of
+					 * each pool */
+	struct store_spot {
+		char *started_at;	/* first run on this host; "" */
+		size_t push;		/* in pushes; NO_PUSH */
+		bool tip;		/* else it stands before that push */
+	} *spots;		/* of each kernel */
+	struct store_pushes pushes;	/* from the first kernel's on */
+	struct store_kernels unplaced;	/* in no push: not on the axis */
+	size_t elsewhere;	/* kernels in pushes of other trees only */
+	struct store_tree_use { char *name; int64_t kernels; } *trees;
+	size_t ntrees;		/* trees that hold kernels of this chart */
 	struct store_series *series;	/* by epoch (oldest first), then size */
 	struct store_point *points;
 };
@@ -149,6 +296,8 @@ struct store_trend_query {
 	const char *metric;	/* NULL: the bench's first */
 	const char *params;	/* canonical; NULL: those of the newest run */
 	int64_t folio_bytes;	/* 0: all */
+	const char *tree;	/* NULL: that which holds most kernels; "-": no
+				 * tree */
 	size_t last;		/* newest kernels only; 0: all */
 };
 /* STORE_MISSING with @e naming the field that matches nothing. */

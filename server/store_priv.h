@@ -77,6 +77,77 @@ int store_failed(sqlite3 *db, struct err *e);
 /* Prepare the writer's statements. */
 int store_write_open(struct store *s, struct err *e);
 
+/* An error from SQLite inside a job. Some have ended the whole transaction. */
+enum store_answer store_broke(struct store *s, struct job *j);
+
+/* --- store_history.c ----------------------------------------------------- */
+
+/* Runs of rising ids, unpacked one by one. */
+struct runs {
+	const unsigned char *at, *end;
+	int64_t first, n;	/* the run at hand */
+	int64_t next;
+};
+struct runs runs_of(const struct store_push *p);
+bool runs_next(struct runs *r);
+
+void store_push_free(struct store_push *p);
+/* Pushes of @tree (NULL: all). @list: "p.revisions" or "p.patches": what
+ * runs_of() shall yield of them; "NULL": nothing. */
+int store_pushes(sqlite3 *db, const char *tree, const char *list,
+		 struct store_pushes *out, struct err *e);
+
+/* A SHA of hex digits, all 40 or, if cut, with @pad behind them. */
+void store_sha(const char *hex, char pad, unsigned char out[20]);
+
+/* --- store_push.c: all lists and keys, what lineage is made of -------------- */
+
+struct lists {
+	struct store_pushes pushes;	/* with patches */
+	struct history_list *v;		/* of each push */
+	uint32_t *ids;			/* of all lists */
+	struct history_keys *keys; size_t nkeys;	/* by patch id */
+	uint32_t *lineage;
+	uint32_t *landed;		/* by lineage: 1 + the first linear
+					 * push that has it */
+};
+int lists_read(sqlite3 *db, struct lists *out, struct err *e);
+void lists_free(struct lists *l);
+
+/* Who ran what @before (NULL: nothing) and @after led to, or the same source. */
+int read_sides(sqlite3 *db, const struct store_push *before,
+	       const struct store_push *after, struct store_sides *out,
+	       struct err *e);
+void sides_free(struct store_sides *s);
+/* The revisions of push @id, @n at most, in list order. NULL with @e. */
+int64_t *read_revisions(sqlite3 *db, int64_t id, size_t n, struct err *e);
+/* A statement that read_commit() steps. */
+#define COMMIT \
+	"SELECT lower(hex(v.sha)), p.subject, p.author, p.authored_at," \
+	" p.patch_id, p.link, p.quilt, p.files FROM revision v" \
+	" JOIN patch p ON p.id = v.patch WHERE v.id = ?1"
+int read_commit(sqlite3_stmt *st, int64_t revision, struct store_commit *out);
+void commit_free(struct store_commit *c);
+
+/* Why @host did not measure those that have no kernel. */
+int store_skips(sqlite3 *db, const char *host, struct store_pushes *p,
+		struct err *e);
+
+/* Where a commit stands in the pushes of a tree: at the first whose tip it is,
+ * else in the first whose list it is in. */
+struct spot {
+	const char *sha;
+	int64_t revision;	/* 0: no list has it */
+	size_t push;		/* NO_PUSH: it does not */
+	int64_t pos;		/* in the list; INT64_MAX: the tip */
+	size_t of;		/* the caller's */
+};
+/* Sort by SHA and find the revisions; then place in pushes (with revisions) of
+ * one tree, as often as there are trees. */
+int spots_find(sqlite3 *db, struct spot *spots, size_t n, struct err *e);
+int spots_place(const struct store_push *v, size_t n, struct spot *spots,
+		size_t nspots);
+
 /* --- store_read.c: rows of a query into structs -------------------------- */
 
 /* Where a column goes in a struct. */

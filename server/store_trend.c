@@ -32,7 +32,8 @@ static const struct column trend_columns[] = {
 	" AND m.name = coalesce(?3, (SELECT m.name" OF_HOST \
 	" WHERE h.label = ?1 AND m.bench = ?2 ORDER BY m.id LIMIT 1))" \
 	" AND m.params = coalesce(?4, m.params)" \
-	" ORDER BY m.last_run DESC, m.id DESC LIMIT 1"
+	" ORDER BY m.last_started DESC, iif(m.last_started = '', m.last_run, 0)" \
+	" DESC, m.rev DESC, m.params, e.sha256 LIMIT 1"
 #define COUNT_MATCHES \
 	"SELECT count(*), sum(m.bench = ?2), sum(m.bench = ?2 AND" \
 	" m.name = coalesce(?3, m.name)) FROM host h" \
@@ -106,43 +107,337 @@ static const struct column series_columns[] = {
 	NAME_(store_series, epoch), COL_END
 };
 
-/* --- its kernels and points ---------------------------------------------- */
+/* --- its kernels, on their axis ------------------------------------------- */
+
+/* A build of one of its pools that ran on this host. */
+struct build {
+	struct store_kernel k;
+	char *started_at;
+	int64_t changed;	/* its commit is not what was built */
+	size_t push;		/* in the tree shown; NO_PUSH */
+	int64_t pos;
+	bool anywhere;		/* in some tree */
+	enum { ON_AXIS, UNPLACED, GONE } rank;
+};
+struct builds { struct build *v; size_t n; };
+
+static const struct column build_columns[] = {
+	TEXT_(build, started_at), INT_(build, changed), COL_END
+};
+#define BUILD_KERNEL 2	/* the column behind them */
 
 #define THEIR_KERNELS \
 	"SELECT DISTINCT r.pool FROM result r" \
 	" WHERE r.metric IN (SELECT m.id" OF_CHART ")" \
 	" AND (?7 = 0 OR r.series IN (SELECT s.id" OF_CHART "))"
+#define THEIR_BUILDS \
+	"SELECT coalesce(min(u.started_at), ''), k.changed," KERNEL_COLUMNS \
+	", 0, 0 FROM kernel k CROSS JOIN run u ON u.kernel = k.id" \
+	" CROSS JOIN epoch x ON x.id = u.epoch" \
+	" WHERE k.pool IN (" THEIR_KERNELS ") AND x.host = (SELECT id" \
+	" FROM host WHERE label = ?1) GROUP BY k.id"
 
-/* The newest @last, 0: all, and how many are older. */
-static int read_kernels(sqlite3 *db, size_t last, int64_t folio,
-			struct store_trend *out, struct err *e)
+static void build_free(struct build *b)
 {
-	struct store_kernels kernels;
-	sqlite3_stmt *st;
-	char sql[2048];
+	row_free(build_columns, b);
+	store_kernel_free(&b->k);
+}
 
-	snprintf(sql, sizeof(sql),
-		 "SELECT * FROM (SELECT" KERNEL_COLUMNS ", 0, 0, %s AS place"
-		 " FROM kernel k WHERE k.id IN (" THEIR_KERNELS ")"
-		 " ORDER BY place DESC LIMIT %lld) ORDER BY place",
-		 history_order_sql(), last ? (long long)last : -1LL);
-	if (rows_read(db, chart_query(db, sql, out, folio),
-		      store_kernel_columns, sizeof(*kernels.v), &kernels, e))
-		return -1;
-	out->kernels = kernels.v;
-	out->nkernels = kernels.n;
-	if (!last || kernels.n < last)
-		return 0;
-	st = chart_query(db, "SELECT count(*) FROM (" THEIR_KERNELS ")", out,
-			 folio);
-	if (st && sqlite3_step(st) == SQLITE_ROW)
-		out->older = (size_t)sqlite3_column_int64(st, 0) - kernels.n;
+static int read_builds(sqlite3 *db, const struct store_trend *t, int64_t folio,
+		       struct builds *out, struct err *e)
+{
+	sqlite3_stmt *st = chart_query(db, THEIR_BUILDS, t, folio);
+	int rc = SQLITE_ERROR;
+
+	while (st && (rc = sqlite3_step(st)) == SQLITE_ROW) {
+		struct build *b = rows_add((struct rows *)(void *)out,
+					   sizeof(*b));
+
+		if (!b || row_read(st, 0, build_columns, b) ||
+		    row_read(st, BUILD_KERNEL, store_kernel_columns, &b->k))
+			break;
+		b->push = NO_PUSH;
+	}
+	if (rc == SQLITE_ROW)
+		err_set(e, "out of memory");
+	else if (rc != SQLITE_DONE)
+		store_failed(db, e);
 	sqlite3_finalize(st);
+	return rc == SQLITE_DONE ? 0 : -1;
+}
+
+/* Along the axis. What stands at one place is told apart by what was measured
+ * first, not by what arrived first. */
+static int by_place(const void *a, const void *b)
+{
+	const struct build *x = a, *y = b;
+	int c;
+
+	if (x->push != y->push)
+		return x->push < y->push ? -1 : 1;
+	if (x->pos != y->pos)
+		return x->pos < y->pos ? -1 : 1;
+	c = strcmp(x->started_at, y->started_at);
+	return c ? c : strcmp(x->k.key, y->k.key);
+}
+
+static int by_pool(const void *a, const void *b)
+{
+	const struct build *x = a, *y = b;
+
+	if (x->k.pool != y->k.pool)
+		return x->k.pool < y->k.pool ? -1 : 1;
+	return by_place(a, b);
+}
+
+/* Where the builds stand, tree by tree. */
+struct axis {
+	struct builds builds;	/* those of a pool stand together */
+	struct store_pushes all;
+	struct spot *spots; size_t nspots;	/* builds that are a commit */
+	size_t from, to;	/* of all: the tree that is shown */
+};
+
+static int find_spots(sqlite3 *db, struct axis *x, struct err *e)
+{
+	struct builds *b = &x->builds;
+
+	qsort(b->v, b->n, sizeof(*b->v), by_pool);
+	x->spots = calloc(b->n + 1, sizeof(*x->spots));
+	if (!x->spots)
+		return err_set(e, "out of memory");
+	for (size_t i = 0; i < b->n; i++)
+		if (b->v[i].k.commit && !b->v[i].changed)
+			x->spots[x->nspots++] = (struct spot){
+				.sha = b->v[i].k.commit, .of = i };
+	return spots_find(db, x->spots, x->nspots, e);
+}
+
+/* Place the builds in the pushes [from, to). How many pools have a place; -1:
+ * no memory. */
+static int64_t use_tree(struct axis *x, size_t from, size_t to)
+{
+	const struct build *last = NULL;
+	int64_t pools = 0;
+
+	if (spots_place(&x->all.v[from], to - from, x->spots, x->nspots))
+		return -1;
+	for (size_t i = 0; i < x->nspots; i++) {
+		struct build *b = &x->builds.v[x->spots[i].of];
+
+		b->push = x->spots[i].push;
+		b->pos = x->spots[i].pos;
+		b->anywhere |= b->push != NO_PUSH;
+	}
+	for (size_t i = 0; i < x->builds.n; i++) {
+		const struct build *b = &x->builds.v[i];
+
+		if (b->push == NO_PUSH)
+			continue;
+		pools += !last || b->k.pool != last->k.pool;
+		last = b;
+	}
+	return pools;
+}
+
+static int add_use(struct store_trend *out, const char *tree, int64_t kernels)
+{
+	struct store_tree_use *use =
+		rows_add((struct rows *)(void *)&out->trees, sizeof(*use));
+
+	if (use) {
+		use->kernels = kernels;
+		use->name = strdup(tree);
+	}
+	return use && use->name ? 0 : -1;
+}
+
+/* Which trees hold kernels of the chart, and which one is shown: that which was
+ * asked for, else that which holds most. */
+static enum store_answer choose_tree(struct axis *x, const char *asked,
+				     struct store_trend *out, struct err *e)
+{
+	int64_t most = 0, pools = 0;
+	size_t to;
+
+	for (size_t i = 0; i < x->all.n && pools >= 0; i = to) {
+		const char *name = x->all.v[i].tree;
+
+		for (to = i + 1; to < x->all.n &&
+		     !strcmp(x->all.v[to].tree, name); to++)
+			;
+		pools = use_tree(x, i, to);
+		if (asked ? !strcmp(asked, name) : pools > most) {
+			most = pools;
+			x->from = i;
+			x->to = to;
+		}
+		if (pools > 0 && add_use(out, name, pools))
+			pools = -1;
+	}
+	if (asked && strcmp(asked, "-") != 0 && !x->to) {
+		err_set(e, "tree: no push of \"%s\" is known", asked);
+		return STORE_MISSING;
+	}
+	if (pools >= 0 && x->to) {
+		pools = use_tree(x, x->from, x->to);
+		out->tree = strdup(x->all.v[x->from].tree);
+	}
+	if (pools >= 0 && (out->tree || !x->to))
+		return STORE_SAME;
+	err_set(e, "out of memory");
+	return STORE_ERROR;
+}
+
+/* One build of each pool is its kernel: that which stands first. */
+static void rank_builds(struct axis *x, struct store_trend *out)
+{
+	struct build *v = x->builds.v;
+
+	for (size_t i = 0, to; i < x->builds.n; i = to) {
+		size_t head = i;
+		bool anywhere = false;
+
+		for (to = i; to < x->builds.n && v[to].k.pool == v[i].k.pool;
+		     to++) {
+			v[to].rank = GONE;
+			anywhere |= v[to].anywhere;
+			if (by_place(&v[to], &v[head]) < 0)
+				head = to;
+		}
+		if (x->to ? v[head].push != NO_PUSH : !anywhere)
+			v[head].rank = ON_AXIS;
+		else if (!anywhere)
+			v[head].rank = UNPLACED;
+		else
+			out->elsewhere++;
+	}
+}
+
+static int by_rank(const void *a, const void *b)
+{
+	const struct build *x = a, *y = b;
+
+	return x->rank != y->rank ? (int)x->rank - (int)y->rank :
+				    by_place(a, b);
+}
+
+/* Hand builds [from, from + n) over. */
+static int take_kernels(struct axis *x, size_t from, size_t n,
+			struct store_kernel **kernels,
+			struct store_spot **spots)
+{
+	*kernels = calloc(n + 1, sizeof(**kernels));
+	if (spots)
+		*spots = calloc(n + 1, sizeof(**spots));
+	if (!*kernels || (spots && !*spots))
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		struct build *b = &x->builds.v[from + i];
+
+		(*kernels)[i] = b->k;
+		b->k = (struct store_kernel){ 0 };
+		if (!spots)
+			continue;
+		(*spots)[i] = (struct store_spot){
+			b->started_at, b->push, b->pos == INT64_MAX };
+		b->started_at = NULL;
+	}
 	return 0;
 }
 
+/* The pushes from the first kernel's on; what measured each. */
+static int take_pushes(struct axis *x, struct store_trend *out)
+{
+	size_t from = out->nkernels ? x->from + out->spots[0].push : x->to;
+	struct store_pushes *p = &out->pushes;
+
+	if (from >= x->to)
+		return 0;
+	p->v = calloc(x->to - from, sizeof(*p->v));
+	if (!p->v)
+		return -1;
+	for (; from + p->n < x->to; p->n++) {
+		struct store_push *to = &p->v[p->n];
+
+		*to = x->all.v[from + p->n];
+		x->all.v[from + p->n] = (struct store_push){ 0 };
+	}
+	for (size_t k = 0; k < out->nkernels; k++) {
+		struct store_spot *spot = &out->spots[k];
+
+		spot->push -= from - x->from;
+		if (spot->tip && p->v[spot->push].kernel == NO_PUSH)
+			p->v[spot->push].kernel = k;
+	}
+	return 0;
+}
+
+/* A push that only rewords, or goes back, has a source that is on the axis. */
+static void find_same(struct store_trend *t)
+{
+	for (size_t i = 0; i < t->pushes.n; i++) {
+		struct store_push *p = &t->pushes.v[i];
+
+		for (size_t k = 0; p->kernel == NO_PUSH && k < t->nkernels; k++)
+			if (t->spots[k].push != NO_PUSH &&
+			    (!strcmp(p->new, t->kernels[k].commit) ||
+			     (t->kernels[k].tree_hash &&
+			      !strcmp(p->tree_hash, t->kernels[k].tree_hash))))
+				p->kernel = k;
+	}
+}
+
+static int read_axis(sqlite3 *db, const struct store_trend_query *q,
+		     struct axis *x, struct store_trend *out, struct err *e)
+{
+	size_t n = 0, m = 0, skip;
+
+	rank_builds(x, out);
+	qsort(x->builds.v, x->builds.n, sizeof(*x->builds.v), by_rank);
+	while (n < x->builds.n && x->builds.v[n].rank == ON_AXIS)
+		n++;
+	while (n + m < x->builds.n && x->builds.v[n + m].rank == UNPLACED)
+		m++;
+	skip = q->last && n > q->last ? n - q->last : 0;
+	out->older = skip;
+	out->nkernels = n - skip;
+	out->unplaced.n = m;
+	if (take_kernels(x, skip, n - skip, &out->kernels, &out->spots) ||
+	    take_kernels(x, n, m, &out->unplaced.v, NULL) ||
+	    take_pushes(x, out))
+		return err_set(e, "out of memory");
+	find_same(out);
+	return store_skips(db, q->host, &out->pushes, e);
+}
+
+static enum store_answer read_kernels(sqlite3 *db,
+				      const struct store_trend_query *q,
+				      struct store_trend *out, struct err *e)
+{
+	struct axis x = { .nspots = 0 };
+	enum store_answer a = STORE_ERROR;
+
+	if (read_builds(db, out, q->folio_bytes, &x.builds, e) ||
+	    store_pushes(db, NULL, "p.revisions", &x.all, e) ||
+	    find_spots(db, &x, e))
+		goto out;
+	a = choose_tree(&x, q->tree, out, e);
+	if (a == STORE_SAME && read_axis(db, q, &x, out, e))
+		a = STORE_ERROR;
+out:
+	for (size_t i = 0; i < x.builds.n; i++)
+		build_free(&x.builds.v[i]);
+	free(x.builds.v);
+	free(x.spots);
+	store_pushes_free(&x.all);
+	return a;
+}
+
+/* --- points --------------------------------------------------------------- */
+
 /*
- * Kernel id -> place on the x axis, counted from 1; 0: not there. Ids are dense
+ * Pool -> place on the x axis, counted from 1; 0: not there. Ids are dense
  * and the table small, so this is an array: no search per point.
  */
 struct places { size_t *at; int64_t max; };
@@ -150,11 +445,11 @@ struct places { size_t *at; int64_t max; };
 static int make_places(const struct store_trend *t, struct places *out)
 {
 	for (size_t i = 0; i < t->nkernels; i++)
-		if (t->kernels[i].id > out->max)
-			out->max = t->kernels[i].id;
+		if (t->kernels[i].pool > out->max)
+			out->max = t->kernels[i].pool;
 	out->at = calloc((size_t)out->max + 1, sizeof(*out->at));
 	for (size_t i = 0; out->at && i < t->nkernels; i++)
-		out->at[t->kernels[i].id] = i + 1;
+		out->at[t->kernels[i].pool] = i + 1;
 	return out->at ? 0 : -1;
 }
 
@@ -226,7 +521,9 @@ static enum store_answer read_trend(sqlite3 *db,
 		return a;
 	if (rows_read(db, chart_query(db, "SELECT m.id, s.id, s.folio_bytes,"
 				      EPOCH_COLUMNS OF_CHART
-				      " ORDER BY e.id, s.folio_bytes, s.id",
+				      " ORDER BY (SELECT min(started_at) FROM"
+				      " run WHERE epoch = e.id), e.sha256,"
+				      " s.folio_bytes, s.exact",
 				      out, q->folio_bytes),
 		      series_columns, sizeof(*series.v), &series, e))
 		return STORE_ERROR;
@@ -237,8 +534,8 @@ static enum store_answer read_trend(sqlite3 *db,
 			(long long)q->folio_bytes);
 		return STORE_MISSING;
 	}
-	return read_kernels(db, q->last, q->folio_bytes, out, e) ||
-	       read_points(db, out, e) ? STORE_ERROR : STORE_SAME;
+	a = read_kernels(db, q, out, e);
+	return a == STORE_SAME && read_points(db, out, e) ? STORE_ERROR : a;
 }
 
 enum store_answer store_trend(struct store *s,
@@ -260,8 +557,17 @@ void store_trend_free(struct store_trend *t)
 {
 	for (size_t i = 0; t->points && i < t->nkernels * t->nseries; i++)
 		free(t->points[i].reason);
-	for (size_t i = 0; i < t->nkernels; i++)
+	for (size_t i = 0; t->kernels && i < t->nkernels; i++)
 		store_kernel_free(&t->kernels[i]);
+	for (size_t i = 0; t->spots && i < t->nkernels; i++)
+		free(t->spots[i].started_at);
+	for (size_t i = 0; i < t->ntrees; i++)
+		free(t->trees[i].name);
+	store_pushes_free(&t->pushes);
+	if (t->unplaced.v)
+		store_kernels_free(&t->unplaced);
+	free(t->trees);
+	free(t->spots);
 	free(t->points);
 	free(t->kernels);
 	free(t->series);

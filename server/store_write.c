@@ -26,11 +26,11 @@ S(BOOT_ADD,	"INSERT INTO boot(epoch, text) VALUES(?1, ?2)") \
 S(KERNEL_FIND,	"SELECT id FROM kernel WHERE key = ?1") \
 S(KERNEL_ADD,	"INSERT INTO kernel(id, pool, key, tree_hash," \
 		" config_sha256, compiler, release, version, commit_sha," \
-		" commit_proven, tree, build_id, first_posted)" \
+		" commit_proven, tree, build_id, first_posted, changed)" \
 		" SELECT n, coalesce((SELECT pool FROM kernel" \
 		" WHERE tree_hash = ?2 AND config_sha256 = ?3" \
 		" AND compiler = ?4), n)," \
-		" ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11" \
+		" ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12" \
 		" FROM (SELECT coalesce(max(id), 0) + 1 AS n FROM kernel)") \
 S(KERNEL_POOL,	"SELECT pool FROM kernel WHERE id = ?1") \
 /* A commit is learned late, or from a build that proves it. */ \
@@ -46,7 +46,8 @@ S(METRIC_AGREES, "SELECT id FROM metric WHERE id = ?1 AND unit = ?2" \
 		" AND better = ?3 AND quantum = ?4 AND ops = ?5" \
 		" AND reduce = ?6") \
 /* Before the run's rows: is this kernel's figure its first? */ \
-S(METRIC_RAISE,	"UPDATE metric SET last_run = ?2, valid = valid +" \
+S(METRIC_RAISE,	"UPDATE metric SET last_run = ?2, last_started =" \
+		" max(last_started, coalesce(?6, '')), valid = valid +" \
 		" (?4 AND NOT EXISTS (SELECT 1 FROM result" \
 		" WHERE metric = ?1 AND pool = ?3 AND status = 0))," \
 		" measured = measured + (?5 AND NOT EXISTS (SELECT 1" \
@@ -79,8 +80,7 @@ int store_write_open(struct store *s, struct err *e)
 
 /* --- inside a job -------------------------------------------------------- */
 
-/* An error from SQLite. Some may have ended the whole transaction. */
-static enum store_answer broke(struct store *s, struct job *j)
+enum store_answer store_broke(struct store *s, struct job *j)
 {
 	int rc = sqlite3_errcode(s->db) & 0xff;
 
@@ -148,10 +148,11 @@ static int keep_kernel(struct store *s, struct run_job *k)
 	const struct pack *p = &k->pack;
 
 	/* A dirty tree is not its hash. */
-	k->kernel = keep(s, KERNEL_FIND, "tttttttittt", p->kernel_key,
+	k->kernel = keep(s, KERNEL_FIND, "tttttttittti", p->kernel_key,
 			 f->dirty == 1 ? NULL : f->tree_hash, f->config_sha256,
 			 f->compiler, f->release, f->version, f->commit,
-			 p->commit_proven, f->tree, f->build_id, p->posted_at);
+			 p->commit_proven, f->tree, f->build_id, p->posted_at,
+			 (int64_t)(f->dirty == 1 || f->patches.n));
 	if (k->kernel < 0 ||
 	    (k->pool = sql(s, KERNEL_POOL, "i", k->kernel)) < 0 ||
 	    sql(s, KERNEL_LEARN, "itit", k->kernel, f->commit,
@@ -209,7 +210,7 @@ static enum store_answer agree(struct store *s, struct run_job *k,
 			    reduce[f->reduce]);
 
 	if (found)
-		return found > 0 ? STORE_NEW : broke(s, &k->job);
+		return found > 0 ? STORE_NEW : store_broke(s, &k->job);
 	st = store_query(s->db, METRIC_DIFFERS, "ittiit", id, f->unit,
 			 better[f->better], f->quantum, f->ops,
 			 reduce[f->reduce]);
@@ -257,16 +258,17 @@ static enum store_answer keep_metric(struct store *s, struct run_job *k,
 		  better[f->better], f->quantum, f->ops, reduce[f->reduce],
 		  m->bench->same_as);
 	if (id < 0)
-		return broke(s, &k->job);
+		return store_broke(s, &k->job);
 	a = agree(s, k, m, id);
 	if (a != STORE_NEW)
 		return a;
-	if (sql(s, METRIC_RAISE, "iiiii", id, k->run, k->pool,
-		(int64_t)m->valid, (int64_t)m->measured) < 0)
-		return broke(s, &k->job);
+	if (sql(s, METRIC_RAISE, "iiiiit", id, k->run, k->pool,
+		(int64_t)m->valid, (int64_t)m->measured,
+		k->pack.r->started_at) < 0)
+		return store_broke(s, &k->job);
 	for (size_t i = 0; i < m->rows; i++)
 		if (keep_row(s, k, id, m->exact, &row[i]))
-			return broke(s, &k->job);
+			return store_broke(s, &k->job);
 	return STORE_NEW;
 }
 
@@ -285,7 +287,7 @@ static enum store_answer keep_all(struct store *s, struct run_job *k)
 		return STORE_CONFLICT;
 	}
 	if (found < 0 || keep_run(s, k))
-		return broke(s, &k->job);
+		return store_broke(s, &k->job);
 	for (size_t i = 0; a == STORE_NEW && i < p->nmetrics; i++) {
 		a = keep_metric(s, k, &p->metrics[i], row);
 		row += p->metrics[i].rows;
@@ -304,7 +306,7 @@ static enum store_answer apply_run(struct store *s, struct job *j)
 		return a;
 	found = sql(s, FILE_FIND, "t", config);
 	k->want_config = !found;
-	return found < 0 ? broke(s, j) : a;
+	return found < 0 ? store_broke(s, j) : a;
 }
 
 enum store_answer store_put_run(struct store *s, const struct record *r,
@@ -341,7 +343,7 @@ static enum store_answer apply_file(struct store *s, struct job *j)
 		return STORE_SAME;
 	if (found < 0 || sql(s, FILE_ADD, "tib", f->sha256, (int64_t)f->len,
 			     f->deflated, f->deflated_len) < 0)
-		return broke(s, j);
+		return store_broke(s, j);
 	return STORE_NEW;
 }
 

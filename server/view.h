@@ -146,6 +146,9 @@ void view_compare_url(struct buf *b, const char *host,
  * of this host. */
 void view_kernels(struct view *v, const struct store_kernels *kernels,
 		  const char *host);
+/* Three cells: a host, which leads to what changed there; what it ran before and
+ * since (route/pushes.c). */
+void view_side(struct view *v, const struct store_side *s);
 /* @asked, else the only host; NULL: none or several (route/hosts.c). */
 const char *view_host(const struct request *q, const char *asked,
 		      char out[VIEW_HOST]);

@@ -207,7 +207,7 @@ class Trend {
 	colour(size) { return this.ink(`s${size % COLOURS}`); }
 	dash(size) { return DASHES[size % DASHES.length]; }
 	shape(size) { return SHAPES[size % SHAPES.length]; }
-	posted(k) { return (this.kernels.first_posted[k] ?? "").slice(0, 10); }
+	posted(k) { return (this.kernels.date[k] ?? "").slice(0, 10); }
 
 	/* --- uPlot: made anew when scale or colours change --------------- */
 	build() {

@@ -10,6 +10,7 @@
 #include "../view.h"
 
 #define MAX_ROWS	40	/* kernels in a table of text or HTML */
+#define SAME_SOURCE	"same source as a kernel of another push"
 
 const struct param_spec trend_params[] = {
 	{ .name = "host", .kind = PARAM_TEXT, .min = 1, .max = RECORD_MAX_NAME,
@@ -25,6 +26,9 @@ const struct param_spec trend_params[] = {
 	  .help = "a folio size: base, pmd, 64k, 65536; all" },
 	{ .name = "scale", .kind = PARAM_ENUM, .words = "linear|log",
 	  .fallback = "linear", .help = "the y axis of the picture" },
+	{ .name = "tree", .kind = PARAM_TEXT, .min = 1, .max = RECORD_MAX_NAME,
+	  .help = "whose pushes are the x axis; that which holds most; -: "
+		  "kernels that no push holds" },
 	{ .name = "last", .kind = PARAM_INT, .min = 1, .max = 10000,
 	  .fallback = "1000", .help = "newest kernels only" },
 	{ 0 }
@@ -37,6 +41,12 @@ struct shown {			/* a series that is wanted */
 	char head[SIZE_TEXT];		/* "base": of a narrow column */
 };
 
+/* A place on the x axis. */
+struct column {
+	size_t kernel;		/* NO_PUSH: none was measured */
+	size_t push;		/* that this is, or stands before */
+};
+
 struct trend {
 	const struct request *q;
 	struct response *r;
@@ -47,8 +57,9 @@ struct trend {
 	struct store_trend t;
 	struct shown *v; size_t n;
 	struct view_col *cols;		/* of all tables of figures */
+	struct column *axis; size_t naxis;	/* kernels, and pushes without */
 	struct report_unit unit;	/* of all figures shown */
-	char title[4 * RECORD_MAX_NAME], desc[6 * RECORD_MAX_NAME];
+	char title[4 * RECORD_MAX_NAME], desc[8 * RECORD_MAX_NAME];
 };
 
 static const char *better(const struct trend *p)
@@ -73,6 +84,27 @@ static size_t epoch_end(const struct trend *p, size_t from)
 	while (to < p->n && !strcmp(p->v[to].s->epoch, p->v[from].s->epoch))
 		to++;
 	return to;
+}
+
+static const struct store_push *push_of(const struct trend *p, size_t push)
+{
+	return push == NO_PUSH ? NULL : &p->t.pushes.v[push];
+}
+
+/* When the tree got kernel @k, or the kernel first ran. */
+static const char *date_of(const struct trend *p, size_t k)
+{
+	const struct store_push *push = push_of(p, p->t.spots[k].push);
+
+	return push ? push->pushed_at : p->t.spots[k].started_at;
+}
+
+static const char *order_text(const struct trend *p, char out[128])
+{
+	snprintf(out, 128, p->t.tree ? "pushes of %s, old to new" :
+		 "kernels that stand in no push, by their first run",
+		 p->t.tree);
+	return out;
 }
 
 /* --- what was asked, and what there is -------------------------------- */
@@ -186,6 +218,22 @@ static void add_shown(struct trend *p, size_t i)
 		 (int)strcspn(v->label, " "), v->label);
 }
 
+static void lay_axis(struct trend *p)
+{
+	const struct store_trend *t = &p->t;
+	size_t k = 0;
+
+	for (size_t i = 0; i < t->pushes.n; i++) {
+		while (k < t->nkernels && t->spots[k].push <= i)
+			p->axis[p->naxis++] = (struct column){ k++, i };
+		if (t->pushes.v[i].kernel == NO_PUSH ||
+		    t->spots[t->pushes.v[i].kernel].push != i)
+			p->axis[p->naxis++] = (struct column){ NO_PUSH, i };
+	}
+	while (k < t->nkernels)
+		p->axis[p->naxis++] = (struct column){ k++, NO_PUSH };
+}
+
 /* Which series are shown, and the unit for all of them. */
 static int pick(struct trend *p)
 {
@@ -193,9 +241,10 @@ static int pick(struct trend *p)
 
 	p->n = 0;
 	p->v = calloc(p->t.nseries + 1, sizeof(*p->v));
-	/* At most a table for each series, and each begins with the kernel. */
-	p->cols = calloc(2 * p->t.nseries + 1, sizeof(*p->cols));
-	if (!p->v || !p->cols) {
+	/* At most a table for each series; each begins with kernel and date. */
+	p->cols = calloc(3 * p->t.nseries + 1, sizeof(*p->cols));
+	p->axis = calloc(p->t.nkernels + p->t.pushes.n + 1, sizeof(*p->axis));
+	if (!p->v || !p->cols || !p->axis) {
 		response_error(p->q, p->r, 503, "out of memory");
 		return -1;
 	}
@@ -207,6 +256,7 @@ static int pick(struct trend *p)
 			if (p->v[i].at[k].value > largest)
 				largest = p->v[i].at[k].value;
 	p->unit = report_unit(largest, p->t.unit);
+	lay_axis(p);
 	if (!p->n)
 		refuse_size(p);
 	return p->n ? 0 : -1;
@@ -219,9 +269,10 @@ static int load(struct trend *p)
 	struct store_trend_query query = {
 		.host = view_host(p->q, param_text(in, "host"), p->host),
 		.params = param_text(in, "params"),
-		.last = (size_t)param_int(in, "last"),
+		.tree = param_text(in, "tree"), .last = (size_t)param_int(in, "last"),
 	};
 	struct err e = { "" };
+	char order[128];
 
 	p->size = param_text(in, "size");
 	p->log = !strcmp(param_text(in, "scale"), "log");
@@ -244,7 +295,7 @@ static int load(struct trend *p)
 	snprintf(p->title, sizeof(p->title), "%s: %s %s (%s), %s is better",
 		 p->t.host, p->t.bench, p->t.metric, p->t.unit, better(p));
 	snprintf(p->desc, sizeof(p->desc), "%s; each folio size over %zu "
-		 "kernels, %s.", p->title, p->t.nkernels, history_order_text());
+		 "kernels, %s.", p->title, p->t.nkernels, order_text(p, order));
 	return pick(p);
 }
 
@@ -265,25 +316,88 @@ static void json_text(struct buf *b, const char *before, const char *text)
 	buf_json(b, text);
 }
 
-static void json_kernels(struct buf *b, const struct store_trend *t)
+static void json_index(struct buf *b, const char *before, size_t i)
+{
+	json_int(b, before, i == NO_PUSH ? RECORD_NULL : (int64_t)i);
+}
+
+static void json_kernels(struct buf *b, const struct trend *p)
 {
 	static const char *const key[] = {
 		"\"key\":[", "],\"short\":[", "],\"release\":[",
-		"],\"version\":[", "],\"commit\":[", "],\"first_posted\":[",
+		"],\"version\":[", "],\"commit\":[", "],\"date\":[",
 	};
 	char name[VIEW_KERNEL];
 
 	for (size_t f = 0; f < sizeof(key) / sizeof(*key); f++) {
 		buf_str(b, key[f]);
-		for (size_t k = 0; k < t->nkernels; k++) {
-			const struct store_kernel *v = &t->kernels[k];
+		for (size_t k = 0; k < p->t.nkernels; k++) {
+			const struct store_kernel *v = &p->t.kernels[k];
 			const char *const field[] = {
 				v->key, view_kernel(v, name), v->release,
-				v->version, v->commit, v->first_posted,
+				v->version, v->commit, date_of(p, k),
 			};
 
 			json_text(b, k ? "," : "", field[f]);
 		}
+	}
+	buf_str(b, "],\"push\":[");
+	for (size_t k = 0; k < p->t.nkernels; k++)
+		json_index(b, k ? "," : "", p->t.spots[k].push);
+	buf_str(b, "],\"tip\":[");
+	for (size_t k = 0; k < p->t.nkernels; k++)
+		json_int(b, k ? "," : "", p->t.spots[k].tip);
+	buf_char(b, ']');
+}
+
+/* Where kernel is null, nothing measured the push: skip may say why. */
+static void json_pushes(struct buf *b, const struct store_pushes *p)
+{
+	static const char *const key[] = {
+		"\"id\":[", "],\"pushed_at\":[", "],\"old\":[", "],\"new\":[",
+		"],\"tags\":[", "],\"skip\":[",
+	};
+
+	for (size_t f = 0; f < sizeof(key) / sizeof(*key); f++) {
+		buf_str(b, key[f]);
+		for (size_t i = 0; i < p->n; i++) {
+			const struct store_push *v = &p->v[i];
+			const char *const field[] = {
+				v->key, v->pushed_at, v->old, v->new, v->tags,
+				v->skip,
+			};
+
+			json_text(b, i ? "," : "", field[f]);
+		}
+	}
+	buf_str(b, "],\"kernel\":[");
+	for (size_t i = 0; i < p->n; i++)
+		json_index(b, i ? "," : "", p->v[i].kernel);
+	buf_char(b, ']');
+}
+
+/* What no push holds, and which trees hold the rest. */
+static void json_trees(struct buf *b, const struct store_trend *t)
+{
+	char name[VIEW_KERNEL];
+
+	json_text(b, ",\"tree\":", t->tree);
+	buf_str(b, ",\"trees\":[");
+	for (size_t i = 0; i < t->ntrees; i++) {
+		json_text(b, i ? ",{\"name\":" : "{\"name\":",
+			  t->trees[i].name);
+		buf_printf(b, ",\"kernels\":%lld}",
+			   (long long)t->trees[i].kernels);
+	}
+	buf_printf(b, "],\"elsewhere\":%zu,\"unplaced\":[", t->elsewhere);
+	for (size_t i = 0; i < t->unplaced.n; i++) {
+		const struct store_kernel *k = &t->unplaced.v[i];
+
+		json_text(b, i ? ",\n{\"key\":" : "{\"key\":", k->key);
+		json_text(b, ",\"short\":", view_kernel(k, name));
+		json_text(b, ",\"commit\":", k->commit);
+		json_text(b, ",\"release\":", k->release);
+		buf_char(b, '}');
 	}
 	buf_char(b, ']');
 }
@@ -327,6 +441,7 @@ static void send_json(const struct trend *p)
 {
 	const struct store_trend *t = &p->t;
 	struct buf *b = &p->r->body;
+	char order[128];
 
 	json_text(b, "{\"view\":\"trend\",\"host\":", t->host);
 	json_text(b, ",\"bench\":", t->bench);
@@ -339,9 +454,12 @@ static void send_json(const struct trend *p)
 	json_text(b, ",\"same_as\":", t->same_as);
 	json_text(b, ",\"params\":", t->params);
 	json_text(b, ",\"title\":", p->title);
-	json_text(b, ",\"order\":", history_order_text());
+	json_text(b, ",\"order\":", order_text(p, order));
+	json_trees(b, t);
 	buf_printf(b, ",\"older\":%zu,\n\"kernels\":{", t->older);
-	json_kernels(b, t);
+	json_kernels(b, p);
+	buf_str(b, "},\n\"pushes\":{");
+	json_pushes(b, &t->pushes);
 	buf_str(b, "},\n\"series\":[");
 	for (size_t i = 0; i < p->n; i++) {
 		buf_str(b, i ? ",\n" : "\n");
@@ -352,13 +470,16 @@ static void send_json(const struct trend *p)
 
 /* --- CSV: one line a figure ------------------------------------------- */
 
-static void csv_row(struct view *v, const struct store_kernel *k,
+static void csv_row(struct view *v, const struct trend *p, size_t k,
 		    const struct store_series *s, const struct store_point *pt)
 {
-	view_cell_text(v, k->key);
-	view_cell_text(v, k->commit);
-	view_cell_text(v, k->release);
-	view_cell_text(v, k->first_posted);
+	const struct store_kernel *kernel = &p->t.kernels[k];
+	const struct store_push *push = push_of(p, p->t.spots[k].push);
+
+	view_cell_text(v, kernel->key);
+	view_cell_text(v, kernel->commit);
+	view_cell_text(v, kernel->release);
+	view_cell_text(v, date_of(p, k));
 	view_cell_int(v, s->folio_bytes);
 	view_cell_text(v, s->epoch);
 	view_cell_int(v, pt->value);
@@ -367,6 +488,23 @@ static void csv_row(struct view *v, const struct store_kernel *k,
 	view_cell_int(v, pt->boots);
 	view_cell_text(v, record_status_name(pt->status));
 	view_cell_text(v, pt->reason);
+	view_cell_text(v, push ? push->key : NULL);
+}
+
+/* A push that has no figures. */
+static void csv_gap(struct view *v, const struct store_push *push, size_t cols)
+{
+	bool gap = push->kernel == NO_PUSH;
+
+	view_cell_text(v, NULL);
+	view_cell_text(v, push->new);
+	view_cell_text(v, NULL);
+	view_cell_text(v, push->pushed_at);
+	for (size_t i = 4; i < cols - 3; i++)
+		view_cell_text(v, NULL);
+	view_cell_text(v, gap ? "gap" : "same");
+	view_cell_text(v, gap ? push->skip : SAME_SOURCE);
+	view_cell_text(v, push->key);
 }
 
 static void send_csv(const struct trend *p)
@@ -374,10 +512,10 @@ static void send_csv(const struct trend *p)
 	char value[RECORD_MAX_NAME + 16], spread[RECORD_MAX_NAME + 16];
 	const struct view_col cols[] = {
 		{ .key = "kernel" }, { .key = "commit" }, { .key = "release" },
-		{ .key = "first_posted" }, { .key = "folio_bytes" },
-		{ .key = "epoch" }, { .key = value }, { .key = spread },
+		{ .key = "date" }, { .key = "folio_bytes" }, { .key = "epoch" },
+		{ .key = value }, { .key = spread },
 		{ .key = "n" }, { .key = "boots" }, { .key = "status" },
-		{ .key = "reason" },
+		{ .key = "reason" }, { .key = "push" },
 	};
 	struct view v;
 
@@ -385,11 +523,16 @@ static void send_csv(const struct trend *p)
 	snprintf(spread, sizeof(spread), "spread_%s", p->t.unit);
 	view_begin(&v, p->q, p->r, p->title);
 	view_cols(&v, cols, sizeof(cols) / sizeof(*cols));
-	for (size_t k = 0; k < p->t.nkernels; k++)
-		for (size_t i = 0; i < p->n; i++)
+	for (size_t c = 0; c < p->naxis; c++) {
+		size_t k = p->axis[c].kernel;
+
+		if (k == NO_PUSH)
+			csv_gap(&v, push_of(p, p->axis[c].push),
+				sizeof(cols) / sizeof(*cols));
+		for (size_t i = 0; k != NO_PUSH && i < p->n; i++)
 			if (view_measured(&p->v[i].at[k]))
-				csv_row(&v, &p->t.kernels[k], p->v[i].s,
-					&p->v[i].at[k]);
+				csv_row(&v, p, k, p->v[i].s, &p->v[i].at[k]);
+	}
 	view_end(&v);
 }
 
@@ -400,16 +543,18 @@ static void find_breaks(const struct trend *p, unsigned char *breaks)
 {
 	size_t last = p->n;	/* where the epoch before begins; n: none */
 
-	for (size_t k = 0; k < p->t.nkernels; k++) {
-		size_t from = 0;
+	for (size_t c = 0; c < p->naxis; c++) {
+		size_t from = 0, k = p->axis[c].kernel;
 
+		if (k == NO_PUSH)
+			continue;
 		if (last < p->n && any_run(p, last, epoch_end(p, last), k))
 			continue;
 		while (from < p->n && !any_run(p, from, epoch_end(p, from), k))
 			from = epoch_end(p, from);
 		if (from == p->n)
 			continue;
-		breaks[k] = last < p->n;
+		breaks[c] = last < p->n;
 		last = from;
 	}
 }
@@ -418,7 +563,7 @@ struct drawn {
 	struct plot_series series[PLOT_MAX_SERIES];
 	int64_t bytes[PLOT_MAX_SERIES];	/* the folio size of each */
 	size_t n;
-	int64_t *value, *spread;		/* of each and each kernel */
+	int64_t *value, *spread;		/* of each at each place */
 	unsigned char *apart;
 };
 
@@ -426,37 +571,47 @@ struct drawn {
 static void draw_size(const struct trend *p, struct drawn *d,
 		      const struct shown *v)
 {
-	size_t nk = p->t.nkernels, i = 0, at;
+	size_t i = 0, at;
 
 	while (i < d->n && d->bytes[i] != v->s->folio_bytes)
 		i++;
 	if (i == PLOT_MAX_SERIES)
 		return;
-	at = i * nk;
-	for (size_t k = 0; i == d->n && k < nk; k++)
-		d->value[at + k] = RECORD_NULL;
+	at = i * p->naxis;
+	for (size_t c = 0; i == d->n && c < p->naxis; c++)
+		d->value[at + c] = RECORD_NULL;
 	d->n += i == d->n;
 	d->bytes[i] = v->s->folio_bytes;
 	d->series[i] = (struct plot_series){
 		v->label, &d->value[at], &d->spread[at], &d->apart[at],
 	};
-	for (size_t k = 0; k < nk; k++) {
-		const struct store_point *pt = &v->at[k];
+	for (size_t c = 0; c < p->naxis; c++, at++) {
+		size_t k = p->axis[c].kernel;
+		const struct store_point *pt = &v->at[k == NO_PUSH ? 0 : k];
 
-		if (!view_measured(pt))
+		if (k == NO_PUSH || !view_measured(pt))
 			continue;
-		d->value[at + k] = pt->value;
-		d->spread[at + k] = pt->spread == RECORD_NULL ? 0 : pt->spread;
-		d->apart[at + k] = pt->status != RECORD_OK;
+		d->value[at] = pt->value;
+		d->spread[at] = pt->spread == RECORD_NULL ? 0 : pt->spread;
+		d->apart[at] = pt->status != RECORD_OK;
 	}
+}
+
+static const char *column_name(const struct trend *p, const struct column *c,
+			       char out[VIEW_KERNEL])
+{
+	if (c->kernel != NO_PUSH)
+		return view_kernel(&p->t.kernels[c->kernel], out);
+	snprintf(out, VIEW_KERNEL, "%.12s", push_of(p, c->push)->new);
+	return out;
 }
 
 static void send_picture(const struct trend *p)
 {
-	size_t nk = p->t.nkernels + 1, n = p->n * nk;
-	char (*name)[VIEW_KERNEL] = calloc(nk, sizeof(*name));
-	const char **x = calloc(nk, sizeof(*x));
-	unsigned char *breaks = calloc(nk, 1);
+	size_t nx = p->naxis + 1, n = p->n * nx;
+	char (*name)[VIEW_KERNEL] = calloc(nx, sizeof(*name));
+	const char **x = calloc(nx, sizeof(*x));
+	unsigned char *breaks = calloc(nx, 1);
 	struct drawn d = {
 		.value = calloc(n, sizeof(*d.value)),
 		.spread = calloc(n, sizeof(*d.spread)),
@@ -464,13 +619,13 @@ static void send_picture(const struct trend *p)
 	};
 	struct plot plot = {
 		.kind = PLOT_TREND, .title = p->title, .desc = p->desc,
-		.unit = p->t.unit, .n = p->t.nkernels, .x = x,
+		.unit = p->t.unit, .n = p->naxis, .x = x,
 		.log_scale = p->log, .breaks = breaks, .series = d.series,
 	};
 
 	if (name && x && breaks && d.value && d.spread && d.apart) {
-		for (size_t k = 0; k < plot.n; k++)
-			x[k] = view_kernel(&p->t.kernels[k], name[k]);
+		for (size_t c = 0; c < plot.n; c++)
+			x[c] = column_name(p, &p->axis[c], name[c]);
 		for (size_t i = 0; i < p->n; i++)
 			draw_size(p, &d, &p->v[i]);
 		plot.nseries = d.n;
@@ -568,6 +723,14 @@ static void form(struct buf *b, const struct trend *p,
 	form_benches(b, p, c);
 	buf_str(b, LIST_END LIST("Folio size", "size"));
 	form_sizes(b, p);
+	if (p->t.ntrees) {
+		buf_str(b, LIST_END LIST("Tree", "tree"));
+		for (size_t i = 0; i < p->t.ntrees; i++)
+			option(b, p->t.trees[i].name, p->t.trees[i].name,
+			       p->t.tree && !strcmp(p->t.trees[i].name,
+						    p->t.tree));
+		option(b, "-", "in no tree", !p->t.tree);
+	}
 	buf_str(b, LIST_END LIST("Scale", "scale"));
 	option(b, "linear", "linear", !p->log);
 	option(b, "log", "logarithmic", p->log);
@@ -617,6 +780,8 @@ static void epoch_row(struct view *v, const struct trend *p, size_t from,
 		view_compare_url(&href, p->t.host, &p->t.kernels[before],
 				 &p->t.kernels[k]);
 	view_cell(v, view_kernel(&p->t.kernels[k], text), NULL, href.s);
+	if (p->t.tree)
+		view_cell_date(v, date_of(p, k));
 	for (size_t i = from; i < to; i++) {
 		const struct store_point *pt = &p->v[i].at[k];
 
@@ -624,6 +789,46 @@ static void epoch_row(struct view *v, const struct trend *p, size_t from,
 			       view_figure(pt, p->unit, text));
 	}
 	buf_free(&href);
+}
+
+/* A push without a point leads to what it changed. */
+static void gap_row(struct view *v, const struct trend *p, size_t n,
+		    const struct column *c)
+{
+	const struct store_push *push = push_of(p, c->push);
+	char name[VIEW_KERNEL];
+	struct buf href = BUF_INIT;
+
+	buf_printf(&href, "/pushes/%s", push->key);
+	view_cell(v, column_name(p, c, name), NULL, href.s);
+	view_cell_date(v, push->pushed_at);
+	while (n--)
+		view_cell_text(v, push->kernel == NO_PUSH ? "gap" : "=");
+	buf_free(&href);
+}
+
+/* Why pushes have no point; the newest first. */
+static void tell_gaps(struct view *v, const struct trend *p)
+{
+	size_t gaps = 0, told = 0;
+	bool same = false;
+
+	for (size_t i = p->t.pushes.n; i--;) {
+		const struct store_push *push = &p->t.pushes.v[i];
+
+		same |= push->kernel != NO_PUSH &&
+			p->t.spots[push->kernel].push != i;
+		if (push->kernel != NO_PUSH)
+			continue;
+		gaps++;
+		if (push->skip && ++told <= VIEW_REASONS)
+			view_note(v, "gap %.12s: %s", push->new, push->skip);
+	}
+	if (gaps)
+		view_note(v, "gap: %zu pushes of %zu were not measured here; "
+			  "%zu with a reason.", gaps, p->t.pushes.n, told);
+	if (same)
+		view_note(v, "=: " SAME_SOURCE ".");
 }
 
 /* "! not valid: why (64k of 4d0b9c1e2f3a and others)" */
@@ -651,8 +856,9 @@ static void tell_marks(struct view *v, const struct trend *p,
 static void epoch_table(struct view *v, const struct trend *p, size_t from,
 			size_t to)
 {
-	struct view_col *cols = p->cols + 2 * from;
+	struct view_col *cols = p->cols + 3 * from;
 	bool whole = from == 0 && to == p->n;
+	size_t first = p->t.tree ? 2 : 1;	/* column of figures */
 	struct view_reasons why = { .n = 0 };
 	size_t rows = 0;
 
@@ -660,21 +866,34 @@ static void epoch_table(struct view *v, const struct trend *p, size_t from,
 		     p->t.metric, p->unit.name, whole ? "" : ", machine ",
 		     whole ? "" : p->v[from].s->epoch);
 	cols[0].name = "kernel";
+	cols[1].name = "pushed";
 	for (size_t i = from; i < to; i++)
-		cols[1 + i - from] = (struct view_col){
+		cols[first + i - from] = (struct view_col){
 			.name = p->v[i].head, .kind = VIEW_FIGURE,
 		};
-	view_cols(v, cols, 1 + to - from);
-	for (size_t k = p->t.nkernels; k--;) {
-		if (!any_run(p, from, to, k) || ++rows > MAX_ROWS)
+	view_cols(v, cols, first + to - from);
+	for (size_t c = p->naxis; c--;) {
+		size_t k = p->axis[c].kernel;
+		bool gap = k == NO_PUSH;
+
+		/* A gap is of no machine: told with the newest. */
+		if (gap ? to < p->n : !any_run(p, from, to, k))
 			continue;
+		if (++rows > MAX_ROWS)
+			continue;
+		if (gap) {
+			gap_row(v, p, to - from, &p->axis[c]);
+			continue;
+		}
 		epoch_row(v, p, from, to, k);
 		for (size_t i = from; i < to; i++)
 			view_reason(&why, &p->v[i].at[k]);
 	}
 	tell_marks(v, p, &why);
+	if (to == p->n)
+		tell_gaps(v, p);
 	if (rows > MAX_ROWS)
-		view_note(v, "%zu older kernels: .csv and .json hold all.",
+		view_note(v, "%zu older rows: .csv and .json hold all.",
 			  rows - MAX_ROWS);
 }
 
@@ -716,10 +935,30 @@ static void newest_table(struct view *v, const struct trend *p)
 	view_tell_reasons(v, &why);
 }
 
+/* Kernels that are not on the axis, and where they are. */
+static void tell_unplaced(struct view *v, const struct store_trend *t)
+{
+	char name[VIEW_KERNEL];
+
+	for (size_t i = 0; i < t->ntrees; i++)
+		if (!t->tree || strcmp(t->trees[i].name, t->tree) != 0)
+			view_note(v, "%lld kernels of %s: tree=%s",
+				  (long long)t->trees[i].kernels,
+				  t->trees[i].name, t->trees[i].name);
+	if (!t->unplaced.n)
+		return;
+	view_note(v, "%zu kernels stand in no push that is known (tree=- "
+		  "shows them):", t->unplaced.n);
+	for (size_t i = 0; i < t->unplaced.n && i < VIEW_REASONS; i++)
+		view_note(v, "%s %s", view_kernel(&t->unplaced.v[i], name),
+			  t->unplaced.v[i].release);
+}
+
 static void send_table(const struct trend *p)
 {
 	const struct store_trend *t = &p->t;
 	size_t from, to;
+	char order[128];
 	struct view v;
 
 	view_begin(&v, p->q, p->r, p->title);
@@ -739,10 +978,11 @@ static void send_table(const struct trend *p)
 		epoch_table(&v, p, from, to);
 	}
 	view_note(&v, "Spread: 1.4826 MAD of n launches in percent of the "
-		  "value. Order: %s.", history_order_text());
+		  "value. Order: %s.", order_text(p, order));
 	if (t->older)
 		view_note(&v, "%zu kernels before these: ask with a larger "
 			  "last=.", t->older);
+	tell_unplaced(&v, t);
 	view_end(&v);
 }
 
@@ -762,5 +1002,6 @@ void route_trend(const struct request *q, struct response *r)
 		send_table(&p);
 	free(p.v);
 	free(p.cols);
+	free(p.axis);
 	store_trend_free(&p.t);
 }

@@ -298,9 +298,9 @@ static void builds(void)
 	is_i(t.nkernels ? t.points[0].boots : 0, 2, "from two boots");
 	is(t.nkernels ? t.kernels[0].key : NULL, BUILD_ID(7), "as the first");
 	is(t.nkernels ? t.kernels[0].tree_hash : NULL, SHA_A, "with its tree");
-	is_i(t.nkernels == 4 ? t.points[2].value : 0, 400,
+	is_i(t.nkernels == 4 ? t.points[1].value : 0, 400,
 	     "another compiler makes another kernel");
-	is_i(t.nkernels == 4 ? t.points[3].value : 0, 400,
+	is_i(t.nkernels == 4 ? t.points[2].value : 0, 400,
 	     "and so does a tree that is not its hash");
 	store_trend_free(&t);
 	store_kernels(s, "h5", 0, &k, &e);

@@ -1,0 +1,631 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Pushes in and out: their lists of commits, their order, what is on them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "history.h"
+#include "route/pushdoc.h"
+#include "store_priv.h"
+
+#define SHA_BYTES	20
+
+/* --- lists of ids, packed: runs of ids that rise by one -------------------- */
+
+static void put_varint(struct buf *b, uint64_t v)
+{
+	for (; v >= 0x80; v >>= 7)
+		buf_char(b, (char)(v | 0x80));
+	buf_char(b, (char)v);
+}
+
+static void pack_ids(struct buf *b, const int64_t *id, size_t n)
+{
+	int64_t next = 0;
+
+	for (size_t i = 0, run; i < n; i += run) {
+		uint64_t step = (uint64_t)(id[i] - next);
+
+		for (run = 1; i + run < n && id[i + run] == id[i] +
+		     (int64_t)run; run++)
+			;
+		put_varint(b, step << 1 ^ -(step >> 63));
+		put_varint(b, run);
+		next = id[i] + (int64_t)run;
+	}
+}
+
+static uint64_t get_varint(struct runs *r)
+{
+	uint64_t v = 0;
+
+	for (unsigned shift = 0; r->at < r->end && shift < 64; shift += 7) {
+		v |= (uint64_t)(*r->at & 0x7f) << shift;
+		if (*r->at++ < 0x80)
+			break;
+	}
+	return v;
+}
+
+bool runs_next(struct runs *r)
+{
+	uint64_t step;
+
+	if (r->at == r->end)
+		return false;
+	step = get_varint(r);
+	r->first = r->next + (int64_t)(step >> 1 ^ -(step & 1));
+	r->n = (int64_t)get_varint(r);
+	r->next = r->first + r->n;
+	return true;
+}
+
+struct runs runs_of(const struct store_push *p)
+{
+	return (struct runs){ .at = p->list, .end = p->list + p->list_len };
+}
+
+/* --- a push in ------------------------------------------------------------- */
+
+void store_sha(const char *hex, char pad, unsigned char out[SHA_BYTES])
+{
+	char two[3] = "";
+
+	for (size_t i = 0; i < SHA_BYTES; i++) {
+		two[0] = *hex ? *hex++ : pad;
+		two[1] = *hex ? *hex++ : pad;
+		out[i] = (unsigned char)strtoul(two, NULL, 16);
+	}
+}
+
+/* A commit as the writer wants it. */
+struct commit {
+	const struct push_commit *c;
+	unsigned char sha[SHA_BYTES], tree_hash[SHA_BYTES];
+	struct history_keys keys;
+	int64_t content;
+	char *files;		/* NULL: none */
+};
+
+struct push_job {
+	struct job job;
+	const struct push *p;
+	char id[HISTORY_ID], sha256[PACK_HEX];
+	char *tags;
+	struct commit *commits;
+	int64_t *revision, *patch;	/* ids */
+	sqlite3_stmt *st[4];	/* by enum */
+};
+
+/* NULL for none; *@failed without memory. */
+static char *words(const struct push_words *w, bool *failed)
+{
+	struct buf b = BUF_INIT;
+	char *s = NULL;
+
+	for (size_t i = 0; i < w->n; i++)
+		buf_printf(&b, "%s%s", i ? " " : "", w->v[i]);
+	if (w->n)
+		s = buf_detach(&b, NULL);
+	*failed |= w->n && !s;
+	return s;
+}
+
+/* Fields that cannot hold a newline, one a line. */
+static int64_t key_of(struct buf *b, const char *const *field, size_t n)
+{
+	buf_reset(b, 0);
+	for (size_t i = 0; i < n; i++) {
+		buf_str(b, field[i] ? field[i] : "");
+		buf_char(b, '\n');
+	}
+	return buf_ok(b) ? history_key(b->s) : 0;
+}
+
+static void make_commit(struct commit *m, const struct push_commit *c,
+			struct buf *b, bool *failed)
+{
+	const char *const title[] = { c->author, c->subject };
+
+	m->c = c;
+	m->files = words(&c->files, failed);
+	store_sha(c->sha, '0', m->sha);
+	store_sha(c->tree_hash, '0', m->tree_hash);
+	m->keys = (struct history_keys){
+		history_key(c->link), history_key(c->quilt),
+		history_key_id(c->patch_id), history_key_id(c->patch_id_u0),
+		key_of(b, title, 2),
+	};
+	m->content = key_of(b, (const char *const[]){
+		c->subject, c->author, c->authored_at, c->patch_id,
+		c->patch_id_u0, c->link, c->quilt, m->files,
+		c->patch_id ? NULL : c->sha,
+	}, 9);
+}
+
+/* All hashing is done here, on the caller's thread. */
+static int make_push(struct push_job *k)
+{
+	const struct push *p = k->p;
+	struct buf line = BUF_INIT, all = BUF_INIT;
+	bool failed = false;
+
+	history_id(p->tree, p->old, p->new, p->pushed_at, k->id);
+	k->tags = words(&p->tags, &failed);
+	k->commits = calloc(p->ncommits + 1, sizeof(*k->commits));
+	k->revision = calloc(p->ncommits + 1, sizeof(*k->revision));
+	k->patch = calloc(p->ncommits + 1, sizeof(*k->patch));
+	if (!k->commits || !k->revision || !k->patch)
+		return -1;
+	buf_printf(&all, "%s\n%s\n%s\n%s\n%s\n%d\n%s\n", p->tree,
+		   p->old ? p->old : "", p->new, p->pushed_at,
+		   p->base ? p->base : "", p->linear == 1,
+		   k->tags ? k->tags : "");
+	for (size_t i = 0; i < p->ncommits; i++) {
+		make_commit(&k->commits[i], &p->commits[i], &line, &failed);
+		buf_add(&all, k->commits[i].sha, SHA_BYTES);
+		buf_add(&all, k->commits[i].tree_hash, SHA_BYTES);
+		buf_add(&all, &k->commits[i].content,
+			sizeof(k->commits[i].content));
+	}
+	failed |= !buf_ok(&line) || !buf_ok(&all);
+	if (!failed)
+		pack_sha256(all.s, all.len, k->sha256);
+	buf_free(&line);
+	buf_free(&all);
+	return failed ? -1 : 0;
+}
+
+/* One step of @st, which is left to be bound again. The row's first column; 0:
+ * no row; -1. */
+static int64_t step(sqlite3_stmt *st, const char *format, ...)
+{
+	int64_t value = 0;
+	va_list ap;
+
+	va_start(ap, format);
+	store_bind(st, format, ap);
+	va_end(ap);
+	if (sqlite3_step(st) == SQLITE_ROW)
+		value = sqlite3_column_int64(st, 0);
+	return sqlite3_reset(st) == SQLITE_OK ? value : -1;
+}
+
+/* The same of a statement that ends here. */
+static int64_t once(sqlite3_stmt *st)
+{
+	int64_t value = st ? step(st, "") : -1;
+
+	sqlite3_finalize(st);
+	return value;
+}
+
+/* Any page may name what a push or a skip brings. */
+static int raise_all(struct store *s)
+{
+	return once(store_query(s->db, "UPDATE host SET generation ="
+				" generation + 1", "")) < 0 ||
+	       once(store_query(s->db, "UPDATE tree SET generation ="
+				" generation + 1", "")) < 0 ? -1 : 0;
+}
+
+/* No RETURNING: it opens a statement journal, which costs more with each page
+ * that the transaction has changed. */
+enum { REVISION_FIND, REVISION_ADD, PATCH_FIND, PATCH_ADD };
+static const char *const commit_sql[] = {
+	/* its patch, or its negative if a fact differs */
+	[REVISION_FIND] = "SELECT v.id, iif(v.tree_hash = ?2 AND p.content = ?3"
+		", p.id, -p.id) FROM revision v JOIN patch p ON p.id = v.patch"
+		" WHERE v.sha = ?1",
+	[REVISION_ADD] = "INSERT INTO revision(sha, tree_hash, patch)"
+		" VALUES(?1, ?2, ?3)",
+	[PATCH_FIND] = "SELECT id FROM patch WHERE content = ?1",
+	[PATCH_ADD] = "INSERT INTO patch(content, key_link, key_quilt,"
+		" key_patch, key_u0, key_title, subject, author, authored_at,"
+		" patch_id, patch_id_u0, link, quilt, files) VALUES(?1, ?2, ?3,"
+		" ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+};
+
+static int64_t keep_patch(struct store *s, struct push_job *k,
+			  const struct commit *m)
+{
+	const struct push_commit *c = m->c;
+	int64_t id = step(k->st[PATCH_FIND], "i", m->content);
+
+	if (id)
+		return id;
+	id = step(k->st[PATCH_ADD], "iiiiiitttttttt", m->content, m->keys.link,
+		  m->keys.quilt, m->keys.patch, m->keys.u0, m->keys.title,
+		  c->subject, c->author, c->authored_at, c->patch_id,
+		  c->patch_id_u0, c->link, c->quilt, m->files);
+	return id < 0 ? id : sqlite3_last_insert_rowid(s->db);
+}
+
+/* The ids of commit @i and its patch. */
+static enum store_answer keep_commit(struct store *s, struct push_job *k,
+				     size_t i)
+{
+	const struct commit *m = &k->commits[i];
+	sqlite3_stmt *st = k->st[REVISION_FIND];
+	bool there;
+
+	sqlite3_bind_blob(st, 1, m->sha, SHA_BYTES, SQLITE_STATIC);
+	sqlite3_bind_blob(st, 2, m->tree_hash, SHA_BYTES, SQLITE_STATIC);
+	sqlite3_bind_int64(st, 3, m->content);
+	there = sqlite3_step(st) == SQLITE_ROW;
+	k->revision[i] = sqlite3_column_int64(st, 0);
+	k->patch[i] = sqlite3_column_int64(st, 1);
+	if (sqlite3_reset(st) != SQLITE_OK)
+		return store_broke(s, &k->job);
+	if (there && k->patch[i] < 0) {
+		err_set(k->job.e, "/commits/%zu: \"%s\" is here already with "
+			"another tree, patch or text", i, m->c->sha);
+		return STORE_CONFLICT;
+	}
+	if (there)
+		return STORE_NEW;
+	k->patch[i] = keep_patch(s, k, m);
+	if (k->patch[i] < 0 ||
+	    step(k->st[REVISION_ADD], "bbi", m->sha, (size_t)SHA_BYTES,
+		 m->tree_hash, (size_t)SHA_BYTES, k->patch[i]) < 0)
+		return store_broke(s, &k->job);
+	k->revision[i] = sqlite3_last_insert_rowid(s->db);
+	return STORE_NEW;
+}
+
+static enum store_answer keep_push(struct store *s, struct push_job *k)
+{
+	const struct push *p = k->p;
+	struct buf revisions = BUF_INIT, patches = BUF_INIT;
+	enum store_answer a = STORE_NEW;
+	int64_t tree;
+
+	for (size_t i = 0; a == STORE_NEW && i < p->ncommits; i++)
+		a = keep_commit(s, k, i);
+	if (a != STORE_NEW)
+		return a;
+	buf_str(&revisions, "");
+	buf_str(&patches, "");
+	pack_ids(&revisions, k->revision, p->ncommits);
+	pack_ids(&patches, k->patch, p->ncommits);
+	tree = once(store_query(s->db, "INSERT INTO tree(name, generation)"
+				" VALUES(?1, 1) ON CONFLICT(name) DO UPDATE"
+				" SET generation = generation + 1"
+				" RETURNING id", "t", p->tree));
+	if (tree < 0 || !buf_ok(&revisions) || !buf_ok(&patches) ||
+	    raise_all(s) ||
+	    once(store_query(s->db, "INSERT INTO push(key, tree, pushed_at,"
+			     " old, new, base, linear, tags, commits, tip,"
+			     " sha256, revisions, patches) VALUES(?1, ?2, ?3,"
+			     " ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+			     "tittttitiitbb", k->id, tree, p->pushed_at,
+			     p->old, p->new, p->base, p->linear, k->tags,
+			     (int64_t)p->ncommits, p->ncommits ?
+			     k->revision[p->ncommits - 1] : RECORD_NULL,
+			     k->sha256, revisions.s, revisions.len, patches.s,
+			     patches.len)) < 0)
+		a = store_broke(s, &k->job);
+	buf_free(&revisions);
+	buf_free(&patches);
+	return a;
+}
+
+static enum store_answer apply_push(struct store *s, struct job *j)
+{
+	struct push_job *k = (struct push_job *)j;	/* its first member */
+	int64_t found = once(store_query(s->db, "SELECT 1 + (sha256 <> ?2)"
+					 " FROM push WHERE key = ?1", "tt",
+					 k->id, k->sha256));
+	enum store_answer a = STORE_NEW;
+
+	if (found == 1)
+		return STORE_SAME;
+	if (found > 1) {
+		err_set(j->e, "/pushed_at: this push of \"%s\" is here already "
+			"with another base, tags or commits", k->p->tree);
+		return STORE_CONFLICT;
+	}
+	if (found < 0)
+		return store_broke(s, j);
+	for (size_t i = 0; i < 4 && a == STORE_NEW; i++)
+		if (sqlite3_prepare_v2(s->db, commit_sql[i], -1, &k->st[i],
+				       NULL) != SQLITE_OK)
+			a = store_broke(s, j);
+	if (a == STORE_NEW)
+		a = keep_push(s, k);
+	for (size_t i = 0; i < 4; i++)
+		sqlite3_finalize(k->st[i]);
+	j->host = k->p->tree;
+	j->all_hosts = true;
+	return a;
+}
+
+enum store_answer store_put_push(struct store *s, const struct push *p,
+				 char id[HISTORY_ID], struct err *e)
+{
+	struct push_job k = { .job = { .apply = apply_push, .e = e }, .p = p };
+	enum store_answer a = STORE_BUSY;
+
+	if (make_push(&k))
+		err_set(e, "out of memory");
+	else
+		a = store_submit(s, &k.job);
+	snprintf(id, HISTORY_ID, "%s", k.id);
+	for (size_t i = 0; k.commits && i < p->ncommits; i++)
+		free(k.commits[i].files);
+	free(k.commits);
+	free(k.revision);
+	free(k.patch);
+	free(k.tags);
+	return a;
+}
+
+/* --- a skip in ------------------------------------------------------------- */
+
+struct skip_job {
+	struct job job;
+	const struct skip *k;
+};
+
+static enum store_answer apply_skip(struct store *s, struct job *j)
+{
+	const struct skip *k = ((struct skip_job *)j)->k;
+	int64_t new = once(store_query(s->db, "INSERT INTO skip(host, what,"
+				       " reason) VALUES(?1, ?2, ?3)"
+				       " ON CONFLICT DO NOTHING RETURNING 1",
+				       "ttt", k->host, k->push ? k->push :
+				       k->commit, k->reason));
+
+	j->all_hosts = true;
+	if (new < 0 || (new && raise_all(s)))
+		return store_broke(s, j);
+	return new ? STORE_NEW : STORE_SAME;
+}
+
+enum store_answer store_put_skip(struct store *s, const struct skip *k,
+				 struct err *e)
+{
+	struct skip_job j = { .job = { .apply = apply_skip, .e = e }, .k = k };
+
+	return store_submit(s, &j.job);
+}
+
+/* --- pushes out, in order --------------------------------------------------- */
+
+static const struct column push_columns[] = {
+	INT_(store_push, id), NAME_(store_push, key), TEXT_(store_push, tree),
+	TEXT_(store_push, pushed_at), TEXT_(store_push, old),
+	TEXT_(store_push, new), TEXT_(store_push, base),
+	INT_(store_push, linear), TEXT_(store_push, tags),
+	INT_(store_push, commits), TEXT_(store_push, tree_hash), COL_END
+};
+#define PUSH_LIST 11	/* the column behind them */
+
+void store_push_free(struct store_push *p)
+{
+	row_free(push_columns, p);
+	free(p->list);
+	free(p->skip);
+	*p = (struct store_push){ 0 };
+}
+
+void store_pushes_free(struct store_pushes *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		store_push_free(&p->v[i]);
+	free(p->v);
+	*p = (struct store_pushes){ NULL, 0 };
+}
+
+/* The pushes [from, to) are those of one tree. */
+static int order_tree(struct store_pushes *p, size_t from, size_t to)
+{
+	struct history_step *steps = calloc(to - from, sizeof(*steps));
+	struct store_push *v = calloc(to - from, sizeof(*v));
+	int ret = -1;
+
+	for (size_t i = from; steps && i < to; i++) {
+		const struct store_push *x = &p->v[i];
+
+		steps[i - from] = (struct history_step){
+			x->old, x->linear ? x->base : NULL, x->new,
+			x->pushed_at, i,
+		};
+	}
+	if (steps && v && !history_order(steps, to - from)) {
+		for (size_t i = 0; i < to - from; i++)
+			v[i] = p->v[steps[i].index];
+		memcpy(&p->v[from], v, (to - from) * sizeof(*v));
+		ret = 0;
+	}
+	free(steps);
+	free(v);
+	return ret;
+}
+
+static int order_trees(struct store_pushes *p)
+{
+	for (size_t from = 0, to; from < p->n; from = to) {
+		for (to = from + 1; to < p->n &&
+		     !strcmp(p->v[to].tree, p->v[from].tree); to++)
+			;
+		if (order_tree(p, from, to))
+			return -1;
+	}
+	return 0;
+}
+
+static int read_list(sqlite3_stmt *st, struct store_push *p)
+{
+	p->list_len = (size_t)sqlite3_column_bytes(st, PUSH_LIST);
+	p->list = malloc(p->list_len + 1);
+	if (p->list && p->list_len)
+		memcpy(p->list, sqlite3_column_blob(st, PUSH_LIST),
+		       p->list_len);
+	return p->list ? 0 : -1;
+}
+
+int store_pushes(sqlite3 *db, const char *tree, const char *list,
+		 struct store_pushes *out, struct err *e)
+{
+	char sql[512];
+	sqlite3_stmt *st;
+	int rc = SQLITE_ERROR;
+
+	snprintf(sql, sizeof(sql), "SELECT p.id, p.key, t.name, p.pushed_at,"
+		 " p.old, p.new, p.base, p.linear, p.tags, p.commits,"
+		 " lower(hex(v.tree_hash)), %s FROM tree t"
+		 " CROSS JOIN push p ON p.tree = t.id"
+		 " LEFT JOIN revision v ON v.id = p.tip"
+		 " WHERE ?1 IS NULL OR t.name = ?1 ORDER BY t.name", list);
+	*out = (struct store_pushes){ NULL, 0 };
+	st = store_query(db, sql, "t", tree);
+	while (st && (rc = sqlite3_step(st)) == SQLITE_ROW) {
+		struct store_push *p = rows_add((struct rows *)(void *)out,
+						sizeof(*p));
+
+		if (!p || row_read(st, 0, push_columns, p) || read_list(st, p))
+			break;
+		p->kernel = NO_PUSH;
+	}
+	if (rc == SQLITE_DONE && order_trees(out))
+		rc = SQLITE_NOMEM;
+	if (rc == SQLITE_ROW || rc == SQLITE_NOMEM)
+		err_set(e, "out of memory");
+	else if (rc != SQLITE_DONE)
+		store_failed(db, e);
+	sqlite3_finalize(st);
+	if (rc == SQLITE_DONE)
+		return 0;
+	store_pushes_free(out);
+	return -1;
+}
+
+/* Reasons of @host against one push, or against its tip. */
+int store_skips(sqlite3 *db, const char *host, struct store_pushes *p,
+		struct err *e)
+{
+	sqlite3_stmt *st = store_query(db, "SELECT group_concat(reason, '; ')"
+				       " FROM (SELECT DISTINCT reason FROM skip"
+				       " WHERE host = ?1 AND what IN (?2, ?3)"
+				       " ORDER BY reason)", "t", host);
+	int ret = st ? 0 : store_failed(db, e);
+
+	for (size_t i = 0; i < p->n && !ret; i++) {
+		if (p->v[i].kernel != NO_PUSH)
+			continue;
+		sqlite3_bind_text(st, 2, p->v[i].key, -1, SQLITE_STATIC);
+		sqlite3_bind_text(st, 3, p->v[i].new, -1, SQLITE_STATIC);
+		if (sqlite3_step(st) != SQLITE_ROW)
+			ret = store_failed(db, e);
+		else if (store_text(st, 0, &p->v[i].skip))
+			ret = err_set(e, "out of memory");
+		sqlite3_reset(st);
+	}
+	sqlite3_finalize(st);
+	return ret;
+}
+
+/* --- where commits stand ---------------------------------------------------- */
+
+static int spot_by_sha(const void *a, const void *b)
+{
+	const struct spot *x = a, *y = b;
+
+	return strcmp(x->sha, y->sha);
+}
+
+static int spot_by_revision(const void *a, const void *b)
+{
+	const struct spot *const *x = a, *const *y = b;
+
+	return ((*x)->revision > (*y)->revision) -
+	       ((*x)->revision < (*y)->revision);
+}
+
+int spots_find(sqlite3 *db, struct spot *spots, size_t n, struct err *e)
+{
+	sqlite3_stmt *st = store_query(db, "SELECT id FROM revision"
+				       " WHERE sha = ?1", "");
+	unsigned char sha[SHA_BYTES];
+	int ret = st ? 0 : store_failed(db, e);
+
+	qsort(spots, n, sizeof(*spots), spot_by_sha);
+	for (size_t i = 0; i < n && !ret; i++) {
+		store_sha(spots[i].sha, '0', sha);
+		spots[i].revision = step(st, "b", sha, (size_t)SHA_BYTES);
+		if (spots[i].revision < 0)
+			ret = store_failed(db, e);
+	}
+	sqlite3_finalize(st);
+	return ret;
+}
+
+/* Those whose tip it is. */
+static void place_tips(const struct store_push *v, size_t n,
+			 struct spot *spots, size_t nspots)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct spot key = { .sha = v[i].new };
+		struct spot *at = nspots ? bsearch(&key, spots, nspots,
+						   sizeof(key), spot_by_sha) :
+					   NULL;
+
+		while (at && at > spots && !strcmp(at[-1].sha, key.sha))
+			at--;
+		for (; at && at < spots + nspots && !strcmp(at->sha, key.sha);
+		     at++) {
+			if (at->push != NO_PUSH)
+				continue;
+			at->push = i;
+			at->pos = INT64_MAX;
+		}
+	}
+}
+
+/* Those that stand in the list of @p, which is number @push. @by: rising. */
+static void place_list(const struct store_push *p, size_t push,
+		       struct spot *const *by, size_t n)
+{
+	struct runs r = runs_of(p);
+	int64_t pos = 0;
+
+	for (; runs_next(&r); pos += r.n) {
+		size_t lo = 0, hi = n;
+
+		while (lo < hi) {
+			size_t mid = lo + (hi - lo) / 2;
+
+			if (by[mid]->revision < r.first)
+				lo = mid + 1;
+			else
+				hi = mid;
+		}
+		for (; lo < n && by[lo]->revision < r.first + r.n; lo++) {
+			if (by[lo]->push != NO_PUSH)
+				continue;
+			by[lo]->push = push;
+			by[lo]->pos = pos + by[lo]->revision - r.first;
+		}
+	}
+}
+
+int spots_place(const struct store_push *v, size_t n, struct spot *spots,
+		size_t nspots)
+{
+	struct spot **by = calloc(nspots + 1, sizeof(*by));
+	size_t nby = 0;
+
+	if (!by)
+		return -1;
+	for (size_t i = 0; i < nspots; i++)
+		spots[i].push = NO_PUSH;
+	place_tips(v, n, spots, nspots);
+	for (size_t i = 0; i < nspots; i++)
+		if (spots[i].revision && spots[i].push == NO_PUSH)
+			by[nby++] = &spots[i];
+	qsort(by, nby, sizeof(*by), spot_by_revision);
+	for (size_t i = 0; i < n && nby; i++)
+		place_list(&v[i], i, by, nby);
+	free(by);
+	return 0;
+}
