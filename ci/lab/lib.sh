@@ -32,9 +32,9 @@ clean() { rm -rf "$lab"/*."$$"; }
 # --- what is asked ---------------------------------------------------------
 
 arch=arm64 linux='' groups='' out='' push='' json='' form=full fragments='' configs=''
-benches='' sizes='' memory='' iterations=6 first='' second='' third=''
+benches='' sizes='' memory='' iterations=6 first='' second='' third='' words=''
 # parse WORD...: options into their variables, the other words into $first,
-# $second, $third. $takes: what this command has beyond those of all.
+# $second, $third, all in $words. $takes: what this command has beyond those of all.
 parse() {
 	while [ $# -gt 0 ]; do
 		case $1 in
@@ -63,10 +63,12 @@ parse() {
 		--why) third=$2 ;;
 		-o) out=$(from_here "$2") ;;
 		-*) die "unknown option '$1'; see --help" ;;
-		*) if [ -z "$first" ]; then first=$1
+		*) words="$words $1"
+		   if [ -z "$first" ]; then first=$1
 		   elif [ -z "$second" ]; then second=$1
 		   elif [ -z "$third" ]; then third=$1
-		   else die "unexpected '$1'"; fi
+		   else case $takes in *HEADS*) ;; *) die "unexpected '$1'" ;; esac
+		   fi
 		   shift; continue ;;
 		esac
 		shift 2
@@ -356,12 +358,16 @@ died() {
 $(tr -d '\r' <"$console" | tail -n "${console_lines:-20}")"
 }
 
-# measure FILE: what the options ask of the kernel in $img, into FILE.
+# measure FILE: what the options ask of the kernel in $img, into FILE. The guest
+# is given the same ids and time always, since other digits would take other
+# instructions and shift each timer tick after them; the real ones are written
+# into its document here.
 measure() {
 	echo /mmtrend run --clock insns --host "lab-$arch" --seed 1 \
 		--emulator "$(echo "$emulator" | tr ' ' -)" \
-		--id "$(uuid 7)" --boot-id "$(uuid 4)" \
-		--time "$(date -u +%Y-%m-%dT%H:%M:%SZ)" \
+		--id 00000000-0000-7000-8000-000000000000 \
+		--boot-id 00000000-0000-4000-8000-000000000000 \
+		--time 2026-01-01T00:00:00Z \
 		${commit:+--commit $commit} ${with:+--patches $with} \
 		--tree-hash "$tree" \
 		--bench "${benches:-$benches_default}" ${sizes:+--size $sizes} \
@@ -371,7 +377,10 @@ measure() {
 	case $exits in 0|3|77) ;; *) died "the agent ended with $exits" ;; esac
 	[ "$(wc -c <"$1.new")" -gt 100 ] ||
 		died "no document came out of the guest"
-	sed 1d "$1.new" >"$1"
+	sed -e 1d -e "s/00000000-0000-7000-8000-000000000000/$(uuid 7)/" \
+		-e "s/00000000-0000-4000-8000-000000000000/$(uuid 4)/" \
+		-e "s/2026-01-01T00:00:00Z/$(date -u +%Y-%m-%dT%H:%M:%SZ)/" \
+		"$1.new" >"$1"
 	rm "$1.new"
 }
 

@@ -83,6 +83,7 @@ hasnt "$out" 'first slower' 'and nobody is blamed'
 has "$err" 'skipped: the kernel does not build' 'with the reason of each skip'
 
 tree 23:1400000 20=invalid 10=build
+in_repo checkout -q --orphan nothing	# a HEAD that is no commit
 bisect
 is "$rc" 0 'what has no verdict, or does not build, is stepped around'
 has "$out" '("commit 23")' 'and the commit found all the same'
