@@ -25,7 +25,7 @@ said() { [ ! -t 2 ] || printf '\r\033[K' >&2; }
 
 # What is started in the background ends with us: timeout passes TERM on.
 child=
-trap '[ -z "$child" ] || kill "$child" 2>/dev/null || :; clean' EXIT
+trap '[ -z "$child" ] || kill "$child" 2>/dev/null || :; clean || :' EXIT
 trap 'exit 130' INT TERM HUP
 clean() { rm -rf "$lab"/*."$$"; }
 
