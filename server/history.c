@@ -9,7 +9,7 @@
 
 #define NONE	SIZE_MAX
 
-/* --- names and keys ------------------------------------------------------- */
+/* --- names and keys ---------------------------------------------------- */
 
 int64_t history_key_id(const char *hex)
 {
@@ -49,7 +49,7 @@ void history_id(const char *tree, const char *old, const char *new,
 	id[HISTORY_ID - 1] = '\0';
 }
 
-/* --- the order of pushes -------------------------------------------------- */
+/* --- the order of pushes ----------------------------------------------- */
 
 struct place {
 	struct history_step step;
@@ -207,7 +207,7 @@ int history_order(struct history_step *steps, size_t n)
 	return ret;
 }
 
-/* --- lineage -------------------------------------------------------------- */
+/* --- lineage ----------------------------------------------------------- */
 
 /* The root of a set; roots point to themselves, and are the smallest. */
 static uint32_t find(uint32_t *set, uint32_t i)
@@ -360,7 +360,7 @@ out:
 	return ret;
 }
 
-/* --- what a push changed -------------------------------------------------- */
+/* --- what a push changed ----------------------------------------------- */
 
 const char *const history_words[] = {
 	[HISTORY_ADDED] = "added", [HISTORY_DROPPED] = "dropped",
@@ -457,12 +457,12 @@ int history_diff(const struct history_keys *keys, const uint32_t *lineage,
 	const struct history_list *from = before && !after->linear ? before :
 								    &nothing;
 	size_t room = npatches + 2 * from->n + 2 * after->n + 1;
-	size_t *mem = malloc(room * sizeof(*mem));
-	size_t *head = mem, *next = mem + npatches, *pair_of = next + from->n;
-	size_t *top = pair_of + from->n, *under = top + after->n;
+	size_t *head = malloc(room * sizeof(*head)), *next, *pair_of;
 
-	if (!mem)
+	if (!head)
 		return -1;
+	next = head + npatches;
+	pair_of = next + from->n;
 	for (size_t i = 0; i < npatches; i++)
 		head[i] = NONE;
 	for (size_t i = 0; i < from->n; i++)
@@ -471,9 +471,10 @@ int history_diff(const struct history_keys *keys, const uint32_t *lineage,
 		out[i] = (struct history_change){ .before = NONE, .after = i };
 	pair(from, after, NULL, head, next, pair_of, out);
 	pair(from, after, lineage, head, next, pair_of, out);
-	mark_moved(out, after->n, top, under);
+	mark_moved(out, after->n, pair_of + from->n,
+		   pair_of + from->n + after->n);
 	for (size_t i = 0; i < after->n; i++)
-		if (out[i].before != NONE)
+		if (out[i].before < from->n)
 			set_kind(keys, from, after, &out[i]);
 		else
 			out[i].kind = before ? HISTORY_ADDED : HISTORY_SAME;
@@ -482,6 +483,6 @@ int history_diff(const struct history_keys *keys, const uint32_t *lineage,
 		if (pair_of[i] == NONE)
 			out[(*n)++] = (struct history_change){
 				HISTORY_DROPPED, false, i, NONE };
-	free(mem);
+	free(head);
 	return 0;
 }

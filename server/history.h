@@ -28,7 +28,7 @@ void history_id(const char *tree, const char *old, const char *new,
  */
 struct history_step {
 	const char *old;	/* NULL: not known */
-	const char *base;	/* stands for it; NULL unless the tree is linear */
+	const char *base;	/* stands for it on a linear tree; else NULL */
 	const char *new, *pushed_at;
 	size_t index;		/* the caller's */
 };
@@ -41,7 +41,7 @@ int history_order(struct history_step *v, size_t n);
  */
 struct history_keys {
 	int64_t link, quilt;	/* Message-ID of its Link:, quilt name */
-	int64_t patch, u0;	/* patch-id --stable, with and without context */
+	int64_t patch, u0;	/* patch-id --stable, and without context */
 	int64_t title;		/* author and subject */
 };
 int64_t history_key(const char *text);	/* NULL: 0; else never */
@@ -55,12 +55,12 @@ struct history_list {
 };
 
 /*
- * lineage[patch]: equal for patches of one lineage: the smallest of them. A link
- * or quilt name joins all that carry it, but none if two commits of any push do.
- * Equal patch-ids join, and equal ones without context. Then author and subject
- * join a patch of a push with one of the next push of its tree, both not
- * linear: where each has it on one commit, and where the first's lineage so far
- * has no commit in the next and the second's none in the first.
+ * lineage[patch]: equal for patches of one lineage: the smallest of them. A
+ * link or quilt name joins all that carry it, but none if two commits of any
+ * push do. Equal patch-ids join, and equal ones without context. Then author
+ * and subject join a patch of a push with one of the next push of its tree,
+ * both not linear: where each has it on one commit, and where the first's
+ * lineage so far has no commit in the next and the second's none in the first.
  */
 int history_lineage(const struct history_keys *keys, size_t n,
 		    const struct history_list *lists, size_t nlists,
@@ -87,10 +87,10 @@ enum history_kind history_compare(const struct history_keys *before,
 
 /*
  * @out: room for before->n + after->n, filled to *@n: what is in @after, in its
- * order, then what was dropped. Pairs: equal patches, then those of one lineage,
- * each in list order. Moved: not in the longest run of pairs that kept their
- * order (that which patience sorting finds). A linear tree's list is all added;
- * all is the same where @before is NULL.
+ * order, then what was dropped. Pairs: equal patches, then those of one
+ * lineage, each in list order. Moved: not in the longest run of pairs that kept
+ * their order (that which patience sorting finds). A linear tree's list is all
+ * added; all is the same where @before is NULL.
  */
 int history_diff(const struct history_keys *keys, const uint32_t *lineage,
 		 size_t npatches, const struct history_list *before,

@@ -172,9 +172,9 @@ void store_diff_free(struct store_diff *d);
 struct store_revision {
 	struct store_commit commit;
 	char *tree;
-	char first[HISTORY_ID], last[HISTORY_ID];	/* pushes that have it */
+	char first[HISTORY_ID], last[HISTORY_ID];	/* pushes with it */
 	char *first_at, *last_at;
-	int64_t pushes;
+	int64_t pushes;		/* with it */
 	enum history_kind kind;	/* against the one before it in this tree;
 				 * ADDED: none; SAME: rebased */
 };
@@ -274,8 +274,8 @@ struct store_trend {
 	enum record_better better;
 	size_t nkernels, nseries;
 	size_t older;		/* kernels left out by @last */
-	char *tree;		/* whose pushes are the x axis; NULL: kernels
-				 * that stand in no push, by their first start */
+	char *tree;		/* whose pushes are the x axis; NULL: it is
+				 * kernels of no push, by their first start */
 	struct store_kernel *kernels;	/* in this order, newest last; one of
 					 * each pool */
 	struct store_spot {

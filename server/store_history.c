@@ -9,7 +9,7 @@
 
 #define SHA_BYTES	20
 
-/* --- lists of ids, packed: runs of ids that rise by one -------------------- */
+/* --- lists of ids, packed: runs of ids that rise by one ---------------- */
 
 static void put_varint(struct buf *b, uint64_t v)
 {
@@ -64,7 +64,7 @@ struct runs runs_of(const struct store_push *p)
 	return (struct runs){ .at = p->list, .end = p->list + p->list_len };
 }
 
-/* --- a push in ------------------------------------------------------------- */
+/* --- a push in --------------------------------------------------------- */
 
 void store_sha(const char *hex, char pad, unsigned char out[SHA_BYTES])
 {
@@ -359,7 +359,7 @@ enum store_answer store_put_push(struct store *s, const struct push *p,
 	return a;
 }
 
-/* --- a skip in ------------------------------------------------------------- */
+/* --- a skip in --------------------------------------------------------- */
 
 struct skip_job {
 	struct job job;
@@ -389,7 +389,7 @@ enum store_answer store_put_skip(struct store *s, const struct skip *k,
 	return store_submit(s, &j.job);
 }
 
-/* --- pushes out, in order --------------------------------------------------- */
+/* --- pushes out, in order ---------------------------------------------- */
 
 static const struct column push_columns[] = {
 	INT_(store_push, id), NAME_(store_push, key), TEXT_(store_push, tree),
@@ -423,7 +423,9 @@ static int order_tree(struct store_pushes *p, size_t from, size_t to)
 	struct store_push *v = calloc(to - from, sizeof(*v));
 	int ret = -1;
 
-	for (size_t i = from; steps && i < to; i++) {
+	if (!steps || !v)
+		goto out;
+	for (size_t i = from; i < to; i++) {
 		const struct store_push *x = &p->v[i];
 
 		steps[i - from] = (struct history_step){
@@ -431,12 +433,13 @@ static int order_tree(struct store_pushes *p, size_t from, size_t to)
 			x->pushed_at, i,
 		};
 	}
-	if (steps && v && !history_order(steps, to - from)) {
-		for (size_t i = 0; i < to - from; i++)
-			v[i] = p->v[steps[i].index];
-		memcpy(&p->v[from], v, (to - from) * sizeof(*v));
-		ret = 0;
-	}
+	if (history_order(steps, to - from))
+		goto out;
+	for (size_t i = 0; i < to - from; i++)
+		v[i] = p->v[steps[i].index];
+	memcpy(&p->v[from], v, (to - from) * sizeof(*v));
+	ret = 0;
+out:
 	free(steps);
 	free(v);
 	return ret;
@@ -525,7 +528,7 @@ int store_skips(sqlite3 *db, const char *host, struct store_pushes *p,
 	return ret;
 }
 
-/* --- where commits stand ---------------------------------------------------- */
+/* --- where commits stand ----------------------------------------------- */
 
 static int spot_by_sha(const void *a, const void *b)
 {
@@ -534,12 +537,14 @@ static int spot_by_sha(const void *a, const void *b)
 	return strcmp(x->sha, y->sha);
 }
 
-static int spot_by_revision(const void *a, const void *b)
-{
-	const struct spot *const *x = a, *const *y = b;
+/* Spots that are no tip, by revision. */
+struct inside { int64_t revision; struct spot *spot; };
 
-	return ((*x)->revision > (*y)->revision) -
-	       ((*x)->revision < (*y)->revision);
+static int by_revision(const void *a, const void *b)
+{
+	const struct inside *x = a, *y = b;
+
+	return (x->revision > y->revision) - (x->revision < y->revision);
 }
 
 int spots_find(sqlite3 *db, struct spot *spots, size_t n, struct err *e)
@@ -582,9 +587,9 @@ static void place_tips(const struct store_push *v, size_t n,
 	}
 }
 
-/* Those that stand in the list of @p, which is number @push. @by: rising. */
+/* Those that stand in the list of @p, which is number @push. */
 static void place_list(const struct store_push *p, size_t push,
-		       struct spot *const *by, size_t n)
+		       const struct inside *by, size_t n)
 {
 	struct runs r = runs_of(p);
 	int64_t pos = 0;
@@ -595,16 +600,18 @@ static void place_list(const struct store_push *p, size_t push,
 		while (lo < hi) {
 			size_t mid = lo + (hi - lo) / 2;
 
-			if (by[mid]->revision < r.first)
+			if (by[mid].revision < r.first)
 				lo = mid + 1;
 			else
 				hi = mid;
 		}
-		for (; lo < n && by[lo]->revision < r.first + r.n; lo++) {
-			if (by[lo]->push != NO_PUSH)
+		for (; lo < n && by[lo].revision < r.first + r.n; lo++) {
+			struct spot *spot = by[lo].spot;
+
+			if (spot->push != NO_PUSH)
 				continue;
-			by[lo]->push = push;
-			by[lo]->pos = pos + by[lo]->revision - r.first;
+			spot->push = push;
+			spot->pos = pos + spot->revision - r.first;
 		}
 	}
 }
@@ -612,7 +619,7 @@ static void place_list(const struct store_push *p, size_t push,
 int spots_place(const struct store_push *v, size_t n, struct spot *spots,
 		size_t nspots)
 {
-	struct spot **by = calloc(nspots + 1, sizeof(*by));
+	struct inside *by = calloc(nspots + 1, sizeof(*by));
 	size_t nby = 0;
 
 	if (!by)
@@ -622,8 +629,9 @@ int spots_place(const struct store_push *v, size_t n, struct spot *spots,
 	place_tips(v, n, spots, nspots);
 	for (size_t i = 0; i < nspots; i++)
 		if (spots[i].revision && spots[i].push == NO_PUSH)
-			by[nby++] = &spots[i];
-	qsort(by, nby, sizeof(*by), spot_by_revision);
+			by[nby++] = (struct inside){ spots[i].revision,
+						     &spots[i] };
+	qsort(by, nby, sizeof(*by), by_revision);
 	for (size_t i = 0; i < n && nby; i++)
 		place_list(&v[i], i, by, nby);
 	free(by);

@@ -8,7 +8,7 @@
 
 #define MAX_MAILS	256	/* shown of a patch's series */
 
-/* --- which patch a key is of -------------------------------------------------- */
+/* --- which patch a key is of ------------------------------------------- */
 
 /* Of all patches that carry it; they may be of several lineages. */
 static const char *const find_sql[] = {
@@ -63,7 +63,7 @@ static enum store_answer find_patch(sqlite3 *db, const char *key,
 	       found ? STORE_CONFLICT : STORE_MISSING;
 }
 
-/* --- its revisions ------------------------------------------------------------- */
+/* --- its revisions ----------------------------------------------------- */
 
 /* Where a push has the lineage; SIZE_MAX: it has not. */
 static size_t place_of(const struct lists *l, size_t push, uint32_t lineage)
@@ -133,8 +133,9 @@ struct walk {
 /* A row for each host that ran either side; one without, where a push did
  * something and nobody did. */
 static int touch(struct walk *w, size_t push, enum history_kind kind,
-		 const struct store_push *before, const struct store_push *after,
-		 struct store_patch *out, struct err *e)
+		 const struct store_push *before,
+		 const struct store_push *after, struct store_patch *out,
+		 struct err *e)
 {
 	const struct store_push *p = &w->l->pushes.v[push];
 	bool failed = false;
@@ -242,14 +243,14 @@ static int read_life(struct walk *w, struct store_patch *out, struct err *e)
 	return 0;
 }
 
-/* --- the mails that it came in ---------------------------------------------------- */
+/* --- the mails that it came in ----------------------------------------- */
 
 static const struct column mail_columns[] = {
 	TEXT_(store_mail, link), TEXT_(store_mail, subject), COL_END
 };
 
-/* "20260729.2063885-" of "20260729.2063885-2-a@example.org", and "-a@..."; NULL:
- * its number is not to be seen. */
+/* The length of "2026.2063-" in "2026.2063-2-a@example.org", and where "-a@..."
+ * begins; NULL: its number is not to be seen. */
 static const char *mail_number(const char *link, size_t *prefix)
 {
 	const char *at = strchr(link, '@'), *dash = NULL;
@@ -276,21 +277,21 @@ static int read_mails(sqlite3 *db, const char *link, struct store_patch *out,
 	struct { struct store_mail *v; size_t n; } more = { NULL, 0 };
 	size_t prefix = 0;
 	const char *suffix = mail_number(link, &prefix);
-	char *head = strndup(link, prefix);
-	int ret = head ? rows_read(db, store_query(db, sql, "ttt", link,
-						   suffix ? head : NULL, suffix),
-				   mail_columns, sizeof(*more.v), &more, e) :
-			 err_set(e, "out of memory");
+	char *head = suffix ? strndup(link, prefix) : NULL;
+	int ret = rows_read(db, store_query(db, sql, "ttt", link, head, suffix),
+			    mail_columns, sizeof(*more.v), &more, e);
 
-	for (size_t i = 0; i < more.n && !ret; i++) {
-		struct store_mail *m = out->nmails < MAX_MAILS ?
+	for (size_t i = 0; i < more.n && out->nmails < MAX_MAILS; i++) {
+		struct store_mail *m =
 			rows_add((struct rows *)(void *)&out->mails,
-				 sizeof(*m)) : NULL;
+				 sizeof(*m));
 
-		if (!m)
+		if (!m) {
+			ret = err_set(e, "out of memory");
 			break;
+		}
 		*m = more.v[i];
-		more.v[i] = (struct store_mail){ 0 };
+		more.v[i] = (struct store_mail){ NULL, NULL };
 	}
 	rows_free(&more, mail_columns, sizeof(*more.v));
 	free(head);
@@ -312,7 +313,7 @@ static int read_versions(sqlite3 *db, struct store_patch *out, struct err *e)
 	return 0;
 }
 
-/* --- all of it --------------------------------------------------------------------- */
+/* --- all of it --------------------------------------------------------- */
 
 static enum store_answer read_patch(sqlite3 *db, const char *key,
 				    struct lists *l, struct store_patch *out,
@@ -373,7 +374,7 @@ void store_patch_free(struct store_patch *p)
 	memset(p, 0, sizeof(*p));
 }
 
-/* --- what a host should measure next ------------------------------------------------- */
+/* --- what a host should measure next ----------------------------------- */
 
 static const struct column todo_columns[] = {
 	TEXT_(store_todo, bench), TEXT_(store_todo, sizes), COL_END
@@ -386,9 +387,11 @@ static const struct column todo_columns[] = {
 	"SELECT bench, group_concat(folio_bytes, ' ') FROM (" \
 	"SELECT DISTINCT m.bench, s.folio_bytes FROM metric m" \
 	" CROSS JOIN series s ON s.metric = m.id" \
-	" WHERE m.epoch = ?1 AND m.valid AND NOT EXISTS (SELECT 1 FROM kernel k" \
+	" WHERE m.epoch = ?1 AND m.valid AND NOT EXISTS (SELECT 1" \
+	" FROM kernel k" \
 	" CROSS JOIN metric o ON o.epoch = m.epoch AND o.bench = m.bench" \
-	" CROSS JOIN series z ON z.metric = o.id AND z.folio_bytes = s.folio_bytes" \
+	" CROSS JOIN series z ON z.metric = o.id" \
+	" AND z.folio_bytes = s.folio_bytes" \
 	" CROSS JOIN result r ON r.metric = o.id AND r.pool = k.pool" \
 	" AND r.series = z.id WHERE (k.commit_sha = ?2 OR k.tree_hash = ?3)" \
 	" AND NOT k.changed) ORDER BY m.bench, s.folio_bytes) GROUP BY bench"
@@ -399,7 +402,8 @@ static const struct column todo_columns[] = {
 
 /* Trees of which the host ran a tip, with their newest @last pushes. */
 #define FOLLOWED \
-	"SELECT DISTINCT t.name FROM tree t CROSS JOIN push p ON p.tree = t.id" \
+	"SELECT DISTINCT t.name FROM tree t" \
+	" CROSS JOIN push p ON p.tree = t.id" \
 	" CROSS JOIN kernel k ON k.commit_sha = p.new AND NOT k.changed" \
 	" CROSS JOIN run u ON u.kernel = k.id JOIN epoch x ON x.id = u.epoch" \
 	" JOIN host h ON h.id = x.host WHERE h.label = ?1 ORDER BY t.name"
@@ -483,8 +487,9 @@ static int read_todo(sqlite3 *db, const char *host, int64_t epoch, size_t last,
 	int rc = SQLITE_ERROR, ret = 0;
 
 	while (st && !ret && (rc = sqlite3_step(st)) == SQLITE_ROW)
-		ret = read_tree(db, host, (const char *)
-				sqlite3_column_text(st, 0), epoch, last, out, e);
+		ret = read_tree(db, host,
+				(const char *)sqlite3_column_text(st, 0),
+				epoch, last, out, e);
 	if (!ret && rc != SQLITE_DONE)
 		ret = store_failed(db, e);
 	sqlite3_finalize(st);

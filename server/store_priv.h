@@ -51,7 +51,7 @@ struct store {
 	uint64_t generation[STORE_GENERATIONS], generation_sum;
 };
 
-/* --- store.c ------------------------------------------------------------- */
+/* --- store.c ----------------------------------------------------------- */
 
 /* Queue, wait, answer. */
 enum store_answer store_submit(struct store *s, struct job *j);
@@ -72,7 +72,7 @@ int store_text(sqlite3_stmt *st, int col, char **to);
 /* What SQLite says, for the log. Always -1. */
 int store_failed(sqlite3 *db, struct err *e);
 
-/* --- store_write.c ------------------------------------------------------- */
+/* --- store_write.c ----------------------------------------------------- */
 
 /* Prepare the writer's statements. */
 int store_write_open(struct store *s, struct err *e);
@@ -80,7 +80,7 @@ int store_write_open(struct store *s, struct err *e);
 /* An error from SQLite inside a job. Some have ended the whole transaction. */
 enum store_answer store_broke(struct store *s, struct job *j);
 
-/* --- store_history.c ----------------------------------------------------- */
+/* --- store_history.c --------------------------------------------------- */
 
 /* Runs of rising ids, unpacked one by one. */
 struct runs {
@@ -100,7 +100,7 @@ int store_pushes(sqlite3 *db, const char *tree, const char *list,
 /* A SHA of hex digits, all 40 or, if cut, with @pad behind them. */
 void store_sha(const char *hex, char pad, unsigned char out[20]);
 
-/* --- store_push.c: all lists and keys, what lineage is made of -------------- */
+/* --- store_push.c: all lists and keys, what lineage is made of --------- */
 
 struct lists {
 	struct store_pushes pushes;	/* with patches */
@@ -114,7 +114,7 @@ struct lists {
 int lists_read(sqlite3 *db, struct lists *out, struct err *e);
 void lists_free(struct lists *l);
 
-/* Who ran what @before (NULL: nothing) and @after led to, or the same source. */
+/* Who ran what @before (NULL: nothing) and @after led to, or its source. */
 int read_sides(sqlite3 *db, const struct store_push *before,
 	       const struct store_push *after, struct store_sides *out,
 	       struct err *e);
@@ -148,7 +148,7 @@ int spots_find(sqlite3 *db, struct spot *spots, size_t n, struct err *e);
 int spots_place(const struct store_push *v, size_t n, struct spot *spots,
 		size_t nspots);
 
-/* --- store_read.c: rows of a query into structs -------------------------- */
+/* --- store_read.c: rows of a query into structs ------------------------ */
 
 /* Where a column goes in a struct. */
 struct column {
@@ -185,7 +185,7 @@ extern const struct column store_kernel_columns[];
 enum store_answer store_kernel(sqlite3 *db, const char *key,
 			       struct store_kernel *out, struct err *e);
 
-/* --- store_pool.c: several runs of one kernel -> one point --------------- */
+/* --- store_pool.c: several runs of one kernel -> one point ------------- */
 
 #define NO_POINT ((struct store_point){ .value = RECORD_NULL, \
 					.spread = RECORD_NULL })
@@ -211,7 +211,7 @@ int pool_add(struct pool *p, struct store_point *to, sqlite3_stmt *st, int at);
 void pool_end(struct pool *p);
 void pool_free(struct pool *p);
 
-/* --- store_pack.c: a run as the writer wants it --------------------------- */
+/* --- store_pack.c: a run as the writer wants it ------------------------ */
 
 #define PACK_HEX	65	/* SHA-256 in hex, and its NUL */
 

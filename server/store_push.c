@@ -6,7 +6,7 @@
 #include "history.h"
 #include "store_priv.h"
 
-/* --- all lists and keys ---------------------------------------------------- */
+/* --- all lists and keys ------------------------------------------------ */
 
 void lists_free(struct lists *l)
 {
@@ -93,7 +93,7 @@ int lists_read(sqlite3 *db, struct lists *out, struct err *e)
 	return 0;
 }
 
-/* --- who measured it -------------------------------------------------------- */
+/* --- who measured it --------------------------------------------------- */
 
 static const struct column side_columns[] = {
 	TEXT_(store_side, host), TEXT_(store_side, before),
@@ -126,7 +126,7 @@ void sides_free(struct store_sides *s)
 	rows_free(s, side_columns, sizeof(*s->v));
 }
 
-/* --- one push against the one before ----------------------------------------- */
+/* --- one push against the one before ----------------------------------- */
 
 static const struct column commit_columns[] = {
 	TEXT_(store_commit, sha), TEXT_(store_commit, subject),
@@ -145,10 +145,11 @@ int64_t *read_revisions(sqlite3 *db, int64_t id, size_t n, struct err *e)
 		err_set(e, "out of memory");
 	} else if (st && sqlite3_step(st) == SQLITE_ROW) {
 		const unsigned char *list = sqlite3_column_blob(st, 0);
-		struct runs r = { .at = list,
-				  .end = list + sqlite3_column_bytes(st, 0) };
+		struct runs r = { .at = list, .end = list };
 
-		while (list && runs_next(&r))
+		if (list)
+			r.end += sqlite3_column_bytes(st, 0);
+		while (runs_next(&r))
 			for (int64_t k = 0; k < r.n && at < n; k++)
 				v[at++] = r.first + k;
 	} else {
@@ -197,12 +198,12 @@ static int fill_change(const struct filler *f, const struct history_change *c,
 	out->moved = c->moved;
 	out->place = c->after == SIZE_MAX ? RECORD_NULL : (int64_t)c->after + 1;
 	out->was = c->before == SIZE_MAX ? RECORD_NULL : (int64_t)c->before + 1;
-	if (c->before != SIZE_MAX)
+	if (f->was && c->before != SIZE_MAX)
 		ret = read_commit(f->st, f->was[c->before], &was);
 	if (c->after != SIZE_MAX)
 		ret |= read_commit(f->st, f->is[c->after], &out->commit);
 	out->was_sha = was.sha ? strdup(was.sha) : NULL;
-	if (c->kind == HISTORY_DROPPED) {
+	if (f->before && c->kind == HISTORY_DROPPED) {
 		push = f->l->landed[f->l->lineage[
 				    f->before->patch[c->before]]];
 		landed = push ? f->l->pushes.v[push - 1].tree : NULL;
@@ -312,7 +313,7 @@ enum store_answer store_diff(struct store *s, const char *key, bool all,
 	if (at == l.pushes.n) {
 		err_set(e, "id: no push \"%s\"", key);
 		a = STORE_MISSING;
-	} else if (!read_diff(db, &l, at, all, out, e)) {
+	} else if (l.v && !read_diff(db, &l, at, all, out, e)) {
 		a = STORE_SAME;
 	}
 out:
@@ -337,7 +338,7 @@ void store_diff_free(struct store_diff *d)
 	memset(d, 0, sizeof(*d));
 }
 
-/* --- trees -------------------------------------------------------------------- */
+/* --- trees ------------------------------------------------------------- */
 
 int store_trees(struct store *s, struct store_trees *out, struct err *e)
 {
@@ -353,11 +354,11 @@ int store_trees(struct store *s, struct store_trees *out, struct err *e)
 
 		if (!t || strcmp(t->name, p->tree) != 0) {
 			t = rows_add((struct rows *)(void *)out, sizeof(*t));
-			if (!t || !(t->name = strdup(p->tree)))
+			if (!t || !(t->name = strdup(p->tree))) {
 				ret = err_set(e, "out of memory");
+				break;
+			}
 		}
-		if (ret)
-			break;
 		store_push_free(&t->newest);
 		t->newest = *p;
 		t->linear = p->linear;
@@ -380,11 +381,12 @@ void store_trees_free(struct store_trees *t)
 	*t = (struct store_trees){ NULL, 0 };
 }
 
-/* --- pushes by hosts ----------------------------------------------------------- */
+/* --- pushes by hosts --------------------------------------------------- */
 
 /* Hosts that ran or skipped any push of the tree. */
 #define GRID_HOSTS \
-	"SELECT DISTINCT h.label FROM tree t CROSS JOIN push p ON p.tree = t.id" \
+	"SELECT DISTINCT h.label FROM tree t" \
+	" CROSS JOIN push p ON p.tree = t.id" \
 	" CROSS JOIN kernel k ON k.commit_sha = p.new" \
 	" CROSS JOIN run u ON u.kernel = k.id JOIN epoch x ON x.id = u.epoch" \
 	" JOIN host h ON h.id = x.host WHERE t.name = ?1" \

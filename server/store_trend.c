@@ -10,7 +10,7 @@
 	" e.facts->>'base_page_bytes', e.facts->>'pmd_bytes'," \
 	" substr(e.sha256, 1, 12)"
 
-/* --- which series make the chart ----------------------------------------- */
+/* --- which series make the chart --------------------------------------- */
 
 /* Its facts come from the newest run that fits. */
 static const struct column trend_columns[] = {
@@ -32,8 +32,8 @@ static const struct column trend_columns[] = {
 	" AND m.name = coalesce(?3, (SELECT m.name" OF_HOST \
 	" WHERE h.label = ?1 AND m.bench = ?2 ORDER BY m.id LIMIT 1))" \
 	" AND m.params = coalesce(?4, m.params)" \
-	" ORDER BY m.last_started DESC, iif(m.last_started = '', m.last_run, 0)" \
-	" DESC, m.rev DESC, m.params, e.sha256 LIMIT 1"
+	" ORDER BY m.last_started DESC," \
+	" iif(m.last_started = '', m.last_run, 0) DESC, m.rev DESC, m.params, e.sha256 LIMIT 1"
 #define COUNT_MATCHES \
 	"SELECT count(*), sum(m.bench = ?2), sum(m.bench = ?2 AND" \
 	" m.name = coalesce(?3, m.name)) FROM host h" \
@@ -107,7 +107,7 @@ static const struct column series_columns[] = {
 	NAME_(store_series, epoch), COL_END
 };
 
-/* --- its kernels, on their axis ------------------------------------------- */
+/* --- its kernels, on their axis ---------------------------------------- */
 
 /* A build of one of its pools that ran on this host. */
 struct build {
@@ -434,7 +434,7 @@ out:
 	return a;
 }
 
-/* --- points --------------------------------------------------------------- */
+/* --- points ------------------------------------------------------------ */
 
 /*
  * Pool -> place on the x axis, counted from 1; 0: not there. Ids are dense
@@ -575,7 +575,7 @@ void store_trend_free(struct store_trend *t)
 	memset(t, 0, sizeof(*t));
 }
 
-/* --- two kernels --------------------------------------------------------- */
+/* --- two kernels ------------------------------------------------------- */
 
 static const struct column pair_columns[] = {
 	TEXT_(store_pair, bench), TEXT_(store_pair, metric),

@@ -68,8 +68,8 @@ static void tell_touched(struct view *v, const struct store_patch *p)
 
 		view_cell_date(v, t->pushed_at);
 		view_cell_text(v, t->tree);
-		view_cell_text(v, t->kind == HISTORY_SAME ? "this commit" :
-							    history_words[t->kind]);
+		view_cell_text(v, t->kind == HISTORY_SAME ?
+			       "this commit" : history_words[t->kind]);
 		view_side(v, &t->side);
 	}
 	view_note(v, "A host's name leads to its figures before and since. "
@@ -106,7 +106,7 @@ void route_patch(const struct request *q, struct response *r)
 
 	if (view_refused(q, r, store_patch(q->site->store, q->arg, &p, &e), &e))
 		return;
-	newest = p.n ? &p.v[p.n - 1].commit : NULL;
+	newest = p.v && p.n ? &p.v[p.n - 1].commit : NULL;
 	view_begin(&v, q, r, newest ? newest->subject : q->arg);
 	if (newest) {
 		view_head(&v, "%s", newest->author);
@@ -117,7 +117,7 @@ void route_patch(const struct request *q, struct response *r)
 		view_head(&v, "touches %s", newest->files);
 	view_cols(&v, revision_cols,
 		  sizeof(revision_cols) / sizeof(*revision_cols));
-	for (size_t i = 0; i < p.n; i++)
+	for (size_t i = 0; newest && i < p.n; i++)
 		if (table && i + 1 < p.n && p.v[i].kind == HISTORY_SAME)
 			left_out++;
 		else
@@ -136,7 +136,7 @@ void route_patch(const struct request *q, struct response *r)
 	store_patch_free(&p);
 }
 
-/* --- /todo/HOST --------------------------------------------------------------- */
+/* --- /todo/HOST -------------------------------------------------------- */
 
 const struct param_spec todo_params[] = {
 	{ .name = "last", .kind = PARAM_INT, .min = 1, .max = 100,

@@ -130,7 +130,7 @@ static int refuse(const struct reader *r, const struct field *f,
 	return say(r, key, what, got);
 }
 
-/* --- texts ---------------------------------------------------------------- */
+/* --- texts ------------------------------------------------------------- */
 
 /* jansson lets only whole UTF-8 through. */
 static bool is_plain(const char *s)
@@ -191,7 +191,7 @@ static bool fits(const struct reader *r, enum kind kind, size_t max,
 	}
 }
 
-/* --- values --------------------------------------------------------------- */
+/* --- values ------------------------------------------------------------ */
 
 static int read_object(struct reader *r, const struct object *o, json_t *j,
 		       void *out);
@@ -199,15 +199,9 @@ static int read_object(struct reader *r, const struct object *o, json_t *j,
 static int read_words(struct reader *r, const struct field *f, json_t *j,
 		      struct push_words *out)
 {
-	size_t n = json_array_size(j);
 	char key[64];
 
-	if (!n)
-		return 0;
-	out->v = calloc(n, sizeof(*out->v));
-	if (!out->v)
-		return -1;
-	for (; out->n < n; out->n++) {
+	for (; out->n < json_array_size(j); out->n++) {
 		json_t *word = json_array_get(j, out->n);
 		const char *s = json_string_value(word);
 
@@ -222,15 +216,16 @@ static int read_words(struct reader *r, const struct field *f, json_t *j,
 static int read_commits(struct reader *r, json_t *j, struct push *p)
 {
 	size_t n = json_array_size(j);
+	struct push_commit *commits = calloc(n + 1, sizeof(*commits));
 
-	p->commits = calloc(n + 1, sizeof(*p->commits));
-	if (!p->commits)
+	if (!commits)
 		return -1;
+	p->commits = commits;
 	for (; p->ncommits < n; p->ncommits++) {
 		snprintf(r->path, sizeof(r->path), "/commits/%zu", p->ncommits);
 		if (read_object(r, &commit_object,
 				json_array_get(j, p->ncommits),
-				&p->commits[p->ncommits]))
+				&commits[p->ncommits]))
 			return -1;
 	}
 	*r->path = '\0';
@@ -332,7 +327,7 @@ static int read_document(const char *json, size_t len, size_t cap,
 	return read_object(&r, o, j, out);
 }
 
-/* --- what no single field can tell ---------------------------------------- */
+/* --- what no single field can tell ------------------------------------- */
 
 static int check_push(const struct push *p, struct err *e)
 {
@@ -349,7 +344,7 @@ static int check_push(const struct push *p, struct err *e)
 	return 0;
 }
 
-/* --- the two ends --------------------------------------------------------- */
+/* --- the two ends ------------------------------------------------------ */
 
 int push_parse(const char *json, size_t len, struct push *out, struct err *e)
 {
@@ -361,10 +356,7 @@ int push_parse(const char *json, size_t len, struct push *out, struct err *e)
 
 void push_free(struct push *p)
 {
-	for (size_t i = 0; p->commits && i <= p->ncommits; i++)
-		free(p->commits[i].files.v);
 	free(p->commits);
-	free(p->tags.v);
 	json_decref(p->json);
 }
 

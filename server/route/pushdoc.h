@@ -17,12 +17,12 @@
 #define PUSH_MAX_TAGS		8
 #define PUSH_MAX_FILES		16		/* per commit */
 #define PUSH_MAX_NAME		64		/* bytes: of a tree, a host */
-#define PUSH_MAX_WORD		256		/* bytes: tags, paths, Message-IDs */
+#define PUSH_MAX_WORD		256		/* bytes: tags, Message-IDs */
 #define PUSH_MAX_TEXT		1024		/* bytes: subjects, authors */
 #define PUSH_MAX_DEPTH		4		/* of JSON nesting */
 #define SKIP_MAX_BODY		(16u << 10)
 
-struct push_words { const char **v; size_t n; };
+struct push_words { const char *v[PUSH_MAX_FILES]; size_t n; };
 
 struct push_commit {		/* null: NULL */
 	const char *sha, *tree_hash, *parent;

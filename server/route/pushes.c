@@ -108,7 +108,7 @@ out:
 	skip_free(&k);
 }
 
-/* --- /pushes/ID ------------------------------------------------------------ */
+/* --- /pushes/ID -------------------------------------------------------- */
 
 const struct param_spec push_params[] = {
 	{ .name = "show", .kind = PARAM_ENUM, .words = "changed|all",
@@ -246,8 +246,8 @@ static void tell_measured(struct view *v, const struct store_diff *d)
 	view_cols(v, cols, sizeof(cols) / sizeof(*cols));
 	for (size_t i = 0; i < d->sides.n; i++)
 		view_side(v, &d->sides.v[i]);
-	view_note(v, d->sides.n ? "A host's name leads to what changed "
-		  "there." : "No host has measured this push or the one before.");
+	view_note(v, d->sides.n ? "A host's name leads to what changed there." :
+		  "No host has measured this push or the one before.");
 	if (v->q->form != FORM_HTML)
 		return;
 	buf_printf(&v->body, "<p><a href=\"/trees/%s\">all pushes</a>",

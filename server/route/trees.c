@@ -54,7 +54,7 @@ void route_trees(const struct request *q, struct response *r)
 	store_trees_free(&trees);
 }
 
-/* --- /trees/NAME ------------------------------------------------------------ */
+/* --- /trees/NAME ------------------------------------------------------- */
 
 const struct param_spec tree_params[] = {
 	{ .name = "before", .kind = PARAM_TEXT, .min = HISTORY_ID - 1,

@@ -57,7 +57,7 @@ struct trend {
 	struct store_trend t;
 	struct shown *v; size_t n;
 	struct view_col *cols;		/* of all tables of figures */
-	struct column *axis; size_t naxis;	/* kernels, and pushes without */
+	struct column *axis; size_t naxis;	/* kernels, bare pushes */
 	struct report_unit unit;	/* of all figures shown */
 	char title[4 * RECORD_MAX_NAME], desc[8 * RECORD_MAX_NAME];
 };
@@ -269,7 +269,8 @@ static int load(struct trend *p)
 	struct store_trend_query query = {
 		.host = view_host(p->q, param_text(in, "host"), p->host),
 		.params = param_text(in, "params"),
-		.tree = param_text(in, "tree"), .last = (size_t)param_int(in, "last"),
+		.tree = param_text(in, "tree"),
+		.last = (size_t)param_int(in, "last"),
 	};
 	struct err e = { "" };
 	char order[128];
@@ -602,7 +603,7 @@ static const char *column_name(const struct trend *p, const struct column *c,
 {
 	if (c->kernel != NO_PUSH)
 		return view_kernel(&p->t.kernels[c->kernel], out);
-	snprintf(out, VIEW_KERNEL, "%.12s", push_of(p, c->push)->new);
+	snprintf(out, VIEW_KERNEL, "%.12s", p->t.pushes.v[c->push].new);
 	return out;
 }
 
@@ -836,10 +837,11 @@ static void tell_marks(struct view *v, const struct trend *p,
 		       const struct view_reasons *why)
 {
 	char name[VIEW_KERNEL], size[SIZE_TEXT];
+	size_t nk = p->t.nkernels;
 
-	for (size_t i = 0; i < why->n; i++) {
+	for (size_t i = 0; nk && i < why->n; i++) {
 		const struct store_point *pt = why->v[i].p;
-		size_t at = (size_t)(pt - p->t.points), nk = p->t.nkernels;
+		size_t at = (size_t)(pt - p->t.points);
 
 		view_note(v, "%s %s: %s (%s of %s%s)", mark[pt->status],
 			  view_status(pt), view_why(pt),

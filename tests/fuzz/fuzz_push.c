@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Any bytes as a push or a skip: taken, or refused with a reason that is plain. */
+/* Any bytes as a push or a skip: taken, or refused with a plain reason. */
 #include <stdlib.h>
 #include <string.h>
 

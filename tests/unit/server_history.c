@@ -21,7 +21,7 @@ static void names(void)
 	     "a patch-id's key is its first 16 digits");
 }
 
-/* --- order --------------------------------------------------------------- */
+/* --- order ------------------------------------------------------------- */
 
 /* Pushes "old>new@time", separated by spaces: one letter each, '-' for null;
  * '+' behind it: linear, and what follows is its base. In any order they come
@@ -123,7 +123,7 @@ static void orders(void)
 	      "of two at one instant, old and then new decide");
 }
 
-/* --- lineage --------------------------------------------------------------- */
+/* --- lineage ----------------------------------------------------------- */
 
 #define KEYS(l, p, u, t) { .link = l, .patch = p, .u0 = u, .title = t }
 #define LIST(t, ...) { .tree = t, \
@@ -164,11 +164,11 @@ static void lineages(void)
 			KEYS(0, 4, 3, 4), KEYS(0, 5, 5, 5), KEYS(0, 5, 6, 6),
 		};
 
-		LINEAGE("aaccee", "a link joins, a patch-id, one without context",
+		LINEAGE("aaccee", "a link, a patch-id, one without context join",
 			LIST(0, 0, 2, 4), LIST(1, 1, 3, 5));
-		LINEAGE("aaccee", "whatever tree they are of, and in whatever push",
+		LINEAGE("aaccee", "of whatever tree, in whatever push",
 			LIST(0, 0), LIST(0, 2), LIST(1, 1, 3, 5), LIST(2, 4));
-		LINEAGE("abccee", "a link that two commits of a push share joins nothing",
+		LINEAGE("abccee", "but no link that two commits of a push share",
 			LIST(0, 0, 1, 2), LIST(1, 3, 5), LIST(2, 4));
 		LINEAGE("abccee", "nor in any other push",
 			LIST(0, 0), LIST(0, 1), LIST(1, 0, 1));
@@ -219,7 +219,7 @@ static void lineages(void)
 	}
 }
 
-/* --- what a push changed ----------------------------------------------------- */
+/* --- what a push changed ----------------------------------------------- */
 
 /* Changes as "patch:kind", '*' where it moved: of patches 0 to 9. */
 static void diff(const struct history_keys *k, size_t n,
@@ -285,7 +285,8 @@ static void diffs(void)
 	     "one replaced and moved is both");
 	diff(k, n, &abcd, &next[8], "3:moved* 2:moved* 1:moved* 0:same",
 	     "turned round, all but one moved");
-	diff(k, n, &next[9], &abcd, "0:same 1:same 2:same 3:added", "one added");
+	diff(k, n, &next[9], &abcd, "0:same 1:same 2:same 3:added",
+	     "one added");
 	diff(k, n, &abcd, &next[10], "0:added 4:added",
 	     "a linear tree's list is what is new");
 	diff(k, n, NULL, &abcd, "0:same 1:same 2:same 3:same",

@@ -19,9 +19,9 @@ static enum store_answer put(const char *tree, const char *at,
 	struct push_commit c[] = {
 		{ SHA("a"), SHA("0"), SHA("9"), "one", "A <a@b>",
 		  "2026-07-01T00:00:00Z", SHA("1"), SHA("2"), NULL, NULL,
-		  { NULL, 0 } },
+		  { { NULL }, 0 } },
 		{ SHA("b"), SHA("0"), SHA("a"), subject, "A <a@b>",
-		  "2026-07-01T00:00:00Z", NULL, NULL, NULL, NULL, { NULL, 0 } },
+		  "2026-07-01T00:00:00Z", NULL, NULL, NULL, NULL, { { NULL }, 0 } },
 	};
 	struct push p = {
 		.tree = tree, .pushed_at = at, .new = SHA("b"), .commits = c,
@@ -47,9 +47,11 @@ int main(void)
 	dir_start();
 	open_store();
 	before = store_generation(s, NULL);
-	is_i(put("t", "2026-07-01T06:00:00Z", "two"), STORE_NEW, "a push is new");
+	is_i(put("t", "2026-07-01T06:00:00Z", "two"), STORE_NEW,
+	     "a push is new");
 	ok(store_generation(s, NULL) > before, "which any page may show");
-	is_i(put("t", "2026-07-01T06:00:00Z", "two"), STORE_SAME, "and then known");
+	is_i(put("t", "2026-07-01T06:00:00Z", "two"), STORE_SAME,
+	     "and then known");
 	is_i(put("t", "2026-07-01T06:00:00Z", "2"), STORE_CONFLICT,
 	     "with another subject it contradicts itself");
 	before = store_generation(s, NULL);
