@@ -15,6 +15,7 @@
 # shellcheck shell=sh disable=SC2034,SC2154 # shared with those who source it
 lab=${MMTREND_LAB:-${XDG_CACHE_HOME:-$HOME/.cache}/mmtrend-lab}
 top=$PWD
+unset BUILD	# make's own folders, whoever calls
 patches=$top/patches/linux-6.12
 limit_s=${MMTREND_LAB_LIMIT:-1800}	# of one boot; of a build, six times that
 
