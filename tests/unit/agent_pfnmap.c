@@ -100,7 +100,7 @@ static int launched(const char *name, uint64_t level, const char *lies,
 	static struct bench_params p;
 	static struct mthp m;
 	const struct bench *b = bench_match(name, 0);
-	int ret;
+	int ret, ready;
 
 	tree(LEN);
 	fake_lie(lies);
@@ -110,13 +110,13 @@ static int launched(const char *name, uint64_t level, const char *lies,
 	p.memory_bytes = LEN;
 	*l = (struct launch){ .bench = b, .params = &p, .mthp = &m,
 			      .folio_bytes = level };
-	ret = b->setup(l, &e);
+	ready = !(ret = b->setup(l, &e));
 	for (int i = 0; !ret && i < 2; i++) {
 		ret = b->iterate(l, samples, &e) ? 2 : 0;
 		for (size_t j = 0; j < bench_nmetrics(b, &p); j++)
 			ret = samples[j] > 0 ? ret : 2;
 	}
-	if (!ret)
+	if (ready)
 		b->teardown(l);
 	return ret;
 }
