@@ -67,15 +67,59 @@ static inline void gup_open(void)
 			 "CONFIG_PROC_PAGE_MONITOR", strerror(errno));
 }
 
-/* --- folio sizes --------------------------------------------------------- */
+/* --- settings, put back at exit ------------------------------------------ */
 
-static inline void gup_write(const char *path, const char *text)
+#define MAX_SAVED	64
+static struct { char path[128], text[32]; } gup_saved[MAX_SAVED];
+static unsigned int gup_nsaved;
+
+static inline bool gup_write(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY);
+	bool done = fd >= 0 && write(fd, text, strlen(text)) > 0;
 
-	if (fd < 0 || write(fd, text, strlen(text)) < 0)
-		gup_stop(errno == ENOENT, "%s: %s", path, strerror(errno));
 	close(fd);
+	return done;
+}
+
+static inline void gup_put_back(void)
+{
+	for (unsigned int i = 0; i < gup_nsaved; i++)
+		gup_write(gup_saved[i].path, gup_saved[i].text);
+}
+
+/* The value of @path, the one in brackets where there is a choice, is kept. */
+static inline void gup_save(const char *path)
+{
+	char text[128], *at = text, *end;
+	int fd = open(path, O_RDONLY);
+	ssize_t n = read(fd, text, sizeof(text) - 1);
+
+	close(fd);
+	if (n < 0 || gup_nsaved == MAX_SAVED)
+		gup_stop(errno == EBADF, "%s: cannot be read", path);
+	text[n] = 0;
+	if (strchr(text, '['))
+		at = strchr(text, '[') + 1;
+	end = at + strcspn(at, "]\n");
+	snprintf(gup_saved[gup_nsaved].path, sizeof(gup_saved->path), "%s",
+		 path);
+	snprintf(gup_saved[gup_nsaved].text, sizeof(gup_saved->text), "%.*s",
+		 (int)(end - at), at);
+	if (!gup_nsaved++)
+		atexit(gup_put_back);
+}
+
+static inline void gup_set(const char *path, const char *text)
+{
+	unsigned int i = 0;
+
+	while (i < gup_nsaved && strcmp(gup_saved[i].path, path))
+		i++;
+	if (i == gup_nsaved)
+		gup_save(path);
+	if (!gup_write(path, text))
+		gup_stop(false, "%s: %s: %s", path, text, strerror(errno));
 }
 
 /* Sets @file (enabled, shmem_enabled) to "never" for every size but @kb. */
@@ -84,7 +128,7 @@ static inline void gup_only_size(const char *file, unsigned int kb)
 	static const char top[] = "/sys/kernel/mm/transparent_hugepage";
 	DIR *dir = opendir(top);
 	struct dirent *d;
-	char path[512];
+	char path[128];
 	unsigned int size;
 
 	if (!dir)
@@ -93,12 +137,15 @@ static inline void gup_only_size(const char *file, unsigned int kb)
 	while ((d = readdir(dir))) {
 		if (sscanf(d->d_name, "hugepages-%ukB", &size) != 1)
 			continue;
-		snprintf(path, sizeof(path), "%s/%s/%s", top, d->d_name, file);
+		snprintf(path, sizeof(path), "%s/hugepages-%ukB/%s", top, size,
+			 file);
 		if (size == kb || !access(path, F_OK))
-			gup_write(path, size == kb ? "always" : "never");
+			gup_set(path, size == kb ? "always" : "never");
 	}
 	closedir(dir);
 }
+
+/* --- memory --------------------------------------------------------------- */
 
 /* @len bytes, aligned to a page table, not yet touched. */
 static inline char *gup_map(size_t len, int flags)
@@ -172,7 +219,8 @@ static inline long long gup_vmstat(const char *name)
 	ssize_t n;
 	int fd;
 
-	gup_write("/proc/sys/vm/stat_refresh", "1");
+	if (!gup_write("/proc/sys/vm/stat_refresh", "1"))
+		gup_stop(false, "stat_refresh: %s", strerror(errno));
 	fd = open("/proc/vmstat", O_RDONLY);
 	n = read(fd, text, sizeof(text) - 1);
 	close(fd);

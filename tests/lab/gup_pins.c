@@ -178,7 +178,7 @@ static void poisoned(void)
 
 static void hugetlb(void)
 {
-	gup_write(HUGETLB, "96");
+	gup_set(HUGETLB, "96");
 	need(mmap(m, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_FIXED |
 		  MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | HUGE_64K, -1, 0)
 	     == m, "mmap, hugetlb");

@@ -125,33 +125,49 @@ static void access_signal(int sig)
 	siglongjmp(access_end, sig);
 }
 
-/* The signal that a read (write) of the byte at @p comes to, or 0. */
-static inline int touch(volatile unsigned char *p, bool write)
+static inline void access_handler(void (*handler)(int))
 {
-	static const int signals[] = { SIGSEGV, SIGBUS };
-	int sig = sigsetjmp(access_end, 1);
+	/* Not blocked in the handler: a jump out of it need not restore it. */
+	struct sigaction a = { .sa_handler = handler, .sa_flags = SA_NODEFER };
 
-	for (int i = 0; i < 2; i++)
-		signal(signals[i], sig ? SIG_DFL : access_signal);
-	if (sig)
-		return sig;
-	if (write)
-		*p = *p;
-	else
-		(void)*p;
-	for (int i = 0; i < 2; i++)
-		signal(signals[i], SIG_DFL);
-	return 0;
+	sigaction(SIGSEGV, &a, NULL);
+	sigaction(SIGBUS, &a, NULL);
 }
 
 /* How many of the pages of [p, p + len) can be read; or written. */
 static inline size_t pages_ok(unsigned char *p, size_t len, bool write)
 {
-	size_t n = 0;
+	volatile size_t n = 0, i;
 
-	for (size_t i = 0; i < len; i += page)
-		n += !touch(p + i, write);
+	access_handler(access_signal);
+	for (i = 0; i < len; i += page) {
+		volatile unsigned char *at = p + i;
+
+		if (sigsetjmp(access_end, 0))
+			continue;
+		if (write)
+			*at = *at;
+		else
+			(void)*at;
+		n++;
+	}
+	access_handler(SIG_DFL);
 	return n;
+}
+
+/* The signal that a read (write) of the byte at @p comes to, or 0. */
+static inline int touch(volatile unsigned char *p, bool write)
+{
+	int sig;
+
+	access_handler(access_signal);
+	sig = sigsetjmp(access_end, 0);
+	if (!sig && write)
+		*p = *p;
+	else if (!sig)
+		(void)*p;
+	access_handler(SIG_DFL);
+	return sig;
 }
 
 /* Each page of the memory bears its own number, plus @salt: what is wrong
