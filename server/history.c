@@ -144,18 +144,19 @@ static void follow_earlier(struct place *v, size_t q, const struct tip *tips,
 		}
 }
 
-/* Or the first after it. */
+/* Or the first after it that would close no ring. Only the end of its own chain
+ * would: all but one of those that are asked end the walk. */
 static void follow_later(struct place *v, size_t q, const struct tip *tips,
 			 size_t n)
 {
 	size_t i = first_tip(tips, n, from(&v[q]), q + 1);
 
-	while (i < n && !strcmp(tips[i].to, from(&v[q])) &&
-	       v[tips[i].place].after != NONE)
-		i++;
-	if (i < n && !strcmp(tips[i].to, from(&v[q])) &&
-	    !closes_ring(v, tips[i].place, q))
-		follow(v, tips[i].place, q);
+	for (; i < n && !strcmp(tips[i].to, from(&v[q])); i++)
+		if (v[tips[i].place].after == NONE &&
+		    !closes_ring(v, tips[i].place, q)) {
+			follow(v, tips[i].place, q);
+			return;
+		}
 }
 
 static void walk_chain(struct place *v, size_t root)

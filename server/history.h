@@ -22,9 +22,9 @@ void history_id(const char *tree, const char *old, const char *new,
 /*
  * Pushes of one tree in order. By time first (pushed_at, old, new). Then a push
  * follows the last one before it that led to its old and that no other follows;
- * where there is none, the first such after it, as clocks may be wrong, unless
- * that closes a ring. These chains merge by time; a push is never earlier than
- * the one that it follows.
+ * where there is none, the first such after it, as clocks may be wrong, that
+ * closes no ring. These chains merge by time; a push is never earlier than the
+ * one that it follows.
  */
 struct history_step {
 	const char *old;	/* NULL: not known */

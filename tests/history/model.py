@@ -31,10 +31,13 @@ def in_order(docs):
         if fits:
             before[at] = fits[-1]
     for at in count:
-        fits = [i for i in count[at + 1:] if docs[i]["new"] == old[at]
-                and i not in before.values()]
-        if at not in before and fits and not ring(at, fits[0]):
-            before[at] = fits[0]
+        if at in before:
+            continue
+        for i in count[at + 1:]:
+            if docs[i]["new"] == old[at] and i not in before.values() \
+                    and not ring(at, i):
+                before[at] = i
+                break
 
     def key(at):
         chain = [at]

@@ -115,6 +115,8 @@ static void orders(void)
 	order("B>B@1", "B>B", "that alone follows nothing");
 	order("->B@1 B>C@2 ->D@3 D>E@4", "->B B>C ->D D>E",
 	      "a tree that was reset");
+	order("B>C@1 C>B@2 B>B@3 A>B@4", "A>B B>C C>B B>B",
+	      "what would close a ring gives way to the next");
 	order("A>B@1 B>C@2 A>C@3 C>D@4", "A>B B>C A>C C>D",
 	      "two who follow one ref, one of them slower");
 	order("->B@3+A A>A@1 ->A@2+Z", "A>A ->A ->B",
