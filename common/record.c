@@ -666,7 +666,9 @@ static json_t *load(const char *json, size_t len, struct err *e)
 	json_error_t je = { 0 };
 	json_t *j = NULL;
 
-	if (len > RECORD_MAX_BODY)
+	if (!len)
+		err_set(e, "the body is empty, expected a JSON object");
+	else if (len > RECORD_MAX_BODY)
 		err_set(e, "expected at most %u bytes, got %zu",
 			RECORD_MAX_BODY, len);
 	else if (too_deep(json, len))

@@ -310,6 +310,8 @@ static int read_document(const char *json, size_t len, size_t cap,
 
 	errno = 0;
 	err_set(e, "out of memory");
+	if (!len)
+		return err_set(e, "the body is empty, expected a JSON object");
 	if (len > cap)
 		return err_set(e, "expected at most %zu bytes, got %zu", cap,
 			       len);

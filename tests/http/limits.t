@@ -27,7 +27,13 @@ is "$(post "$tmp/big" -H 'Transfer-Encoding: chunked' | tail -1)" 413 \
 	"413: a body over the cap, in chunks"
 is "$(post "$tmp/full" -H 'Transfer-Encoding: chunked' | tail -1)" 400 \
 	"a body of just the cap is read (and is no JSON)"
-is "$(post /dev/null | tail -1)" 400 "400: an empty body"
+push_token=$("$BUILD/mmtrendd" token add --tokens "$tmp/tokens" --scope pushes)
+for to in runs skips pushes; do
+	bearer=$token; [ $to = pushes ] && bearer=$push_token
+	is "$(curl -sS -w ' %{http_code}' -H "Authorization: Bearer $bearer" -H "$type" \
+		--data-binary @/dev/null "$url/api/v1/$to" | tr -d '\n')" \
+		'{"error":"the body is empty, expected a JSON object"} 400' "400: an empty body for $to"
+done
 is "$(post "$tmp/full" -H 'Content-Encoding: gzip' | tail -1)" 415 \
 	"415: an encoded body"
 is "$(curl -sS -o /dev/null -w '%{http_code}' -H "$auth" -H 'Content-Type: text/plain' \
