@@ -255,7 +255,7 @@ struct store_point {
 	int64_t spread;		/* 1.4826 MAD of all launch values */
 	uint32_t n, boots;	/* launches, boots behind it */
 	enum record_status status;	/* the best among its runs */
-	char *reason;		/* first reason if not ok; NULL */
+	char *reason;		/* if not ok: the first in the alphabet; NULL */
 };
 
 /*

@@ -86,6 +86,17 @@ void pool_end(struct pool *p)
 	forget(p);
 }
 
+/* Of the reasons of one status the first in the alphabet, whichever came first. */
+static int take_reason(struct store_point *to, sqlite3_stmt *st, int at)
+{
+	const char *text = (const char *)sqlite3_column_text(st, at);
+
+	if (!text || (to->reason && strcmp(to->reason, text) <= 0))
+		return 0;
+	free(to->reason);
+	return store_text(st, at, &to->reason);
+}
+
 int pool_add(struct pool *p, struct store_point *to, sqlite3_stmt *st, int at)
 {
 	int64_t boot = sqlite3_column_int64(st, at);
@@ -102,13 +113,13 @@ int pool_add(struct pool *p, struct store_point *to, sqlite3_stmt *st, int at)
 		free(to->reason);
 		*to = NO_POINT;
 		to->status = status;
-		if (store_text(st, at + 3, &to->reason))
-			return -1;
 	}
 	p->to = to;
 	p->boot = boot;
 	if (status > to->status)
 		return 0;
+	if (take_reason(to, st, at + 3))
+		return -1;
 	return add_launches(p, sqlite3_column_blob(st, at + 2),
 			    sqlite3_column_bytes(st, at + 2));
 }

@@ -315,7 +315,12 @@ one='.kernel.tree_hash = "1111111111111111111111111111111111111111"'
 run 12 "$tip3" 310 "$one"; run 13 "$tip3" 330 "$one"
 run 14 "$tip8" 810 '.host.epoch.cpus = 99'
 run 15 "$tip8" 820 '.benches[0].params.memory_bytes = 1024 | .started_at = "2026-07-30T10:00:00Z"'
-for n in 1 2 3 4 5 6 7 8 9 10 12 13 14 15; do post "$tmp/run$n.json"; done >/dev/null
+# Two that cannot be trusted, each for another reason.
+for n in 16 17; do
+	run $n "$inside" $n ".host.label = \"lab2\" | .cells[].status = \"invalid\" |
+		.kernel.build_id = \"0000000000000016\" | .cells[].reasons = [\"reason $((33 - n))\"]"
+done
+for n in 1 2 3 4 5 6 7 8 9 10 12 13 14 15 16 17; do post "$tmp/run$n.json"; done >/dev/null
 for n in 1 2; do (push_token=$token; send skips "$tmp/skip$n.json"); done >/dev/null
 json trend '?host=lab1&bench=mincore' >"$tmp/trend.json"
 is "$(jq -r '.params' "$tmp/trend.json")" memory_bytes=268435456 "the parameters of the newest run, not of the last to come"
@@ -324,6 +329,8 @@ is "$(jq -c '[.series[0].epoch != .series[-1].epoch, .series[0].value[-2], .seri
 is "$(jq -c '[.series[0].value[3:5][], .series[0].boots[3:5][]]' "$tmp/trend.json")" '[300,320,1,2]' \
 	"two builds of one source are one, beside another"
 is "$(get "$url/trend.txt?host=lab1&bench=mincore" | grep -c "  gap *gap")" 2 "a gap is told once, whatever machines there were"
+is "$(json trend '?host=lab2&bench=mincore' | jq -r '.series[0].not_ok[].reason')" 'reason 16' \
+	"of two reasons the first in the alphabet is shown, not the first that came"
 state >"$tmp/in-order"
 etag=$(get -o /dev/null -D - "$url/trees.json" | tr -d '\r' | sed -n 's/^ETag: //Ip')
 server_stop
@@ -344,7 +351,7 @@ for seed in 1 2 3; do
 	server_start --rate 0 || exit 1
 	{
 		for n in 1 2 3 4 5 6 7 8 9 10 11; do echo "push $n"; done
-		for n in 1 2 3 4 5 6 7 8 9 10 12 13 14 15; do echo "run $n"; done
+		for n in 1 2 3 4 5 6 7 8 9 10 12 13 14 15 16 17; do echo "run $n"; done
 		printf '%s\n' 'skip 1' 'skip 2' 'push 4' 'run 2'
 	} |
 	awk -v seed=$seed 'BEGIN { srand(seed) } { print rand() "\t" $0 }' | sort | cut -f 2 >"$tmp/shuffled"
