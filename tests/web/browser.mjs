@@ -43,7 +43,7 @@ export async function visit(path, options, act) {
 	const context = await browser.newContext({
 		viewport: { width, height: 850 }, ...rest });
 	const page = await context.newPage();
-	page.setDefaultTimeout(10000);
+	page.setDefaultTimeout(60000);
 	if (!expected)
 		watch(page);
 	await before?.(page);
