@@ -5,9 +5,10 @@
  * picture. uPlot draws axes and lines; bands, marks and breaks are drawn here.
  * The table below the figure stays the accessible form of the same data.
  *
- * In here k is the index of a kernel, s one of the JSON's series, and size an
- * index into the distinct folio sizes. A size has a series for each epoch of
- * the host, but one colour, mark and button.
+ * In here k is a place on the x axis, a kernel or a push that has none of its
+ * own, s one of the JSON's series, and size an index into the distinct folio
+ * sizes. A size has a series for each epoch of the host, but one colour, mark
+ * and button.
  */
 const COLOURS = 9;	/* --s0 to --s8 in style.css */
 const DASHES = [[], [8, 3], [3, 3], [8, 3, 2, 3], [12, 4]];
@@ -20,7 +21,7 @@ const LABEL_ROOM = 96;	/* and its label */
 const NEAR = 14;	/* a click this near to a point is meant for it */
 const LEFT = 72;	/* the y axis */
 const RIGHT = 44;	/* half a label */
-const CROSS = 9;	/* height above the x axis of "not measured" */
+const CROSS = 9;	/* height above the x axis of a mark without a figure */
 
 /* The steps of common/report.c: the next one from 10 of it on. */
 const UNITS = {
@@ -30,8 +31,9 @@ const UNITS = {
 const WORDS = { invalid: "not valid", skip: "skipped",
 	not_applicable: "not applicable", failed: "failed" };
 const HELP = "Drag to zoom, Esc or double click for the whole range; click a " +
-	"point to compare its kernel with the one before. Keys: arrows move, " +
-	"+ and - zoom, Enter compares. Hollow: not valid. Cross: not measured.";
+	"point to compare its kernel with the one before, a push without a kernel " +
+	"to see what it changed. Keys: arrows move, + and - zoom, Enter is the click. " +
+	"Hollow: not valid. Cross: not measured. =: same source as another push.";
 
 const figure = document.getElementById("chart");
 
@@ -88,6 +90,30 @@ function logSplits(u, axis, min, max) {
 	return splits.filter((v) => v >= min && v <= max);
 }
 
+/* As route/trend.c: kernels, and pushes without one, old to new. */
+function layAxis({ kernels, pushes }) {
+	const axis = [], n = kernels.key.length;
+	let kernel = 0;
+	pushes.kernel.forEach((own, push) => {
+		while (kernel < n && (kernels.push[kernel] ?? Infinity) <= push)
+			axis.push({ kernel: kernel++ });
+		if (own === null || kernels.push[own] !== push)
+			axis.push({ push });
+	});
+	while (kernel < n)
+		axis.push({ kernel: kernel++ });
+	return axis;
+}
+
+/* What stands at a push without a kernel: a name, why, and where it leads. */
+function gapOf({ pushes }, push) {
+	const same = pushes.kernel[push] !== null;
+	return { short: pushes.new[push].slice(0, 12), same,
+		date: pushes.pushed_at[push], page: `/pushes/${pushes.id[push]}`,
+		why: same ? "same source as a kernel of another push" :
+			`not measured: ${pushes.skip[push] ?? "no reason given"}` };
+}
+
 /* Where a kernel has points, and none of the epoch before it. */
 function findBreaks(series, n) {
 	const breaks = [];
@@ -103,8 +129,16 @@ function findBreaks(series, n) {
 	return breaks;
 }
 
-/* The JSON in the unit that is shown; line is what may be joined. */
+/* The JSON in the unit that is shown and by places on the axis; line is what
+ * may be joined. */
 function prepare(json) {
+	const axis = layAxis(json);
+	const gaps = axis.map((at) => at.push === undefined ? null :
+		gapOf(json, at.push));
+	const placed = (column, name) => axis.map((at, k) =>
+		column[at.kernel] ?? gaps[k]?.[name] ?? null);
+	const kernels = Object.fromEntries(Object.entries(json.kernels).map(
+		([name, column]) => [name, placed(column, name)]));
 	const largest = json.series.reduce((max, s) =>
 		s.value.reduce((a, v) => Math.max(a, v), max), 0);
 	const unit = pickUnit(largest, json.unit);
@@ -112,14 +146,15 @@ function prepare(json) {
 	const bytes = [...new Set(json.series.map((s) => s.folio_bytes))];
 	const series = json.series.map((s) => ({ ...s,
 		size: bytes.indexOf(s.folio_bytes),
-		value: s.value.map(shown),
-		spread: s.spread.map((v) => shown(v) ?? 0),
-		line: s.value.map((v, k) => s.not_ok[k] ? null : shown(v)),
+		value: placed(s.value).map(shown),
+		spread: placed(s.spread).map((v) => shown(v) ?? 0),
+		n: placed(s.n), boots: placed(s.boots), not_ok: placed(s.not_ok),
+		line: placed(s.value.map((v, k) => s.not_ok[k] ? null : shown(v))),
 	}));
 	const sizes = bytes.map((b, size) => ({ on: true,
 		label: series.find((s) => s.size === size).label }));
-	const n = json.kernels.key.length;
-	return { json, unit, series, sizes, kernels: json.kernels, n,
+	const n = axis.length;
+	return { json, unit, series, sizes, kernels, gaps, n,
 		breaks: findBreaks(series, n) };
 }
 
@@ -128,7 +163,7 @@ class Trend {
 		Object.assign(this, prepare(json));
 		this.log = json.scale === "log";
 		this.at = null;		/* { k, s, byKey }: under the cursor */
-		this.view = { min: -Infinity, max: Infinity };	/* kernels shown */
+		this.view = { min: -Infinity, max: Infinity };	/* places shown */
 		this.layout();
 		this.build();
 		matchMedia("(prefers-color-scheme: dark)")
@@ -389,19 +424,15 @@ class Trend {
 		}
 	}
 
-	/* Filled where there is room or no neighbour to join; hollow if not valid;
-	 * one cross for all sizes that a kernel has no figure of. */
+	/* Filled where there is room or no neighbour to join; hollow if not valid. */
 	drawMarks() {
-		const { ctx, bbox } = this.u, px = devicePixelRatio;
+		const { ctx } = this.u, px = devicePixelRatio;
 		const roomy = this.x(1) - this.x(0) >= MARK_ROOM * px;
 		const lone = (s, k) => (s.line[k - 1] ?? s.line[k + 1] ?? null) === null;
-		const crosses = new Set();
 		ctx.setLineDash([]);
 		ctx.lineWidth = 1.5 * px;
 		this.each((s, k) => {
 			const v = s.value[k], bad = s.not_ok[k];
-			if (v === null && bad)
-				crosses.add(k);
 			if (v === null || !(roomy || bad || lone(s, k)))
 				return;
 			const mark = new Path2D(markPath(this.shape(s.size),
@@ -409,11 +440,25 @@ class Trend {
 			ctx.strokeStyle = ctx.fillStyle = this.colour(s.size);
 			ctx[bad ? "stroke" : "fill"](mark);
 		});
+		this.drawEmpty();
+	}
+
+	/* One cross where a push, or any size of a kernel, has no figure. */
+	drawEmpty() {
+		const { ctx, bbox } = this.u, d = 3 * devicePixelRatio;
+		const y = bbox.top + bbox.height - CROSS * devicePixelRatio;
+		const crosses = new Set();
+		this.each((s, k) => {
+			if (this.gaps[k] || (s.value[k] === null && s.not_ok[k]))
+				crosses.add(k);
+		});
 		ctx.strokeStyle = this.ink("dim");
-		const y = bbox.top + bbox.height - CROSS * px, d = 3 * px;
 		for (const k of crosses)
-			ctx.stroke(new Path2D(`M${this.x(k) - d} ${y - d}l${2 * d} ` +
-				`${2 * d}m0 ${-2 * d}l${-2 * d} ${2 * d}`));
+			ctx.stroke(new Path2D(`M${this.x(k) - d} ` +
+				(this.gaps[k]?.same ?
+					`${y - d / 2}h${2 * d}m0 ${d}h${-2 * d}` :
+					`${y - d}l${2 * d} ${2 * d}` +
+					`m0 ${-2 * d}l${-2 * d} ${2 * d}`)));
 	}
 
 	/* --- zoom ---------------------------------------------------------- */
@@ -458,7 +503,7 @@ class Trend {
 
 	/* How far down a point stands; null: there is none. */
 	place(s, k) {
-		if (s?.not_ok[k] && s.value[k] === null)
+		if (this.gaps[k] || (s?.not_ok[k] && s.value[k] === null))
 			return this.u.over.clientHeight - CROSS;
 		return (s?.value[k] ?? null) === null ? null :
 			this.u.valToPos(s.value[k], "y");
@@ -466,7 +511,8 @@ class Trend {
 
 	/* The points of a kernel, top first. */
 	column(k) {
-		return this.visible().map((s) => ({ k, s, y: this.place(s, k) }))
+		return (this.gaps[k] ? [] : this.visible())
+			.map((s) => ({ k, s, y: this.place(s, k) }))
 			.filter((p) => p.y !== null).sort((a, b) => a.y - b.y);
 	}
 
@@ -513,6 +559,9 @@ class Trend {
 
 	describe({ k, s }) {
 		const { short, release, commit } = this.kernels;
+		if (this.gaps[k])
+			return [this.gaps[k].why,
+				`push of ${this.posted(k)}: ${short[k]}`];
 		const lines = [], bad = s?.not_ok[k], value = s?.value[k] ?? null;
 		lines.push((s ? `${s.label}: ` : "") + (value === null ?
 			"no figure" : withSpread(value, s.spread[k], this.unit)));
@@ -529,11 +578,14 @@ class Trend {
 	}
 
 	/* --- what a person does -------------------------------------------- */
-	/* With the kernel before that has a valid figure of the same series. */
-	compare({ k, s }) {
+	/* Its push; or with the kernel before that has a valid figure of the same
+	 * series. */
+	follow({ k, s }) {
 		const before = s?.line.findLastIndex((v, i) => i < k && v !== null) ?? -1;
 		const { key } = this.kernels, { host, bench } = this.json;
-		if (before >= 0 && s.value[k] !== null)
+		if (this.gaps[k])
+			location.assign(this.gaps[k].page);
+		else if (before >= 0 && s.value[k] !== null)
 			location.assign("/compare?" + new URLSearchParams(
 				{ a: key[before], b: key[k], bench, host }));
 	}
@@ -541,11 +593,11 @@ class Trend {
 	/* A finger has no hover: it shows the point and opens nothing. */
 	click(ev) {
 		const { at } = this;
-		if (!at?.s || this.dragged || ev.pointerType === "touch")
+		if (!at || this.dragged || ev.pointerType === "touch")
 			return;
 		if (Math.hypot(this.u.valToPos(at.k, "x") - ev.offsetX,
 			this.place(at.s, at.k) - ev.offsetY) < NEAR)
-			this.compare(at);
+			this.follow(at);
 	}
 
 	key(ev) {
@@ -562,7 +614,7 @@ class Trend {
 			"=": () => this.zoomKey(at, 0.5),
 			"-": () => this.zoomKey(at, 2),
 			Escape: () => this.whole(),
-			Enter: () => this.compare(at),
+			Enter: () => this.follow(at),
 		}[ev.key];
 		if (!act || ev.ctrlKey || ev.altKey || ev.metaKey)
 			return;

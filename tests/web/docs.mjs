@@ -4,7 +4,8 @@
  * the example of the wire: eight kernels on one host, nine sizes of mincore.
  * The figures are made up. They hold what a chart must tell apart: a step at
  * 64k, one size invalid (K_INVALID), one skipped (K_SKIP), another machine
- * from K_MACHINE on.
+ * from K_MACHINE on. Another host follows a tree: PUSHES say which of its
+ * pushes it measured.
  */
 import fs from "node:fs";
 import path from "node:path";
@@ -58,10 +59,52 @@ function doc(example, k) {
 	return d;
 }
 
+/* One commit each; as far as kernel: it measured; tree: what has the same source;
+ * skip: why it did not. */
+export const PUSHES = [{ kernel: true }, { skip: "build failed: <mm/gup.c>" },
+	{ kernel: true }, {}, { kernel: true, tree: 9 }, { tree: 9 }];
+export const tip = (i) => `a${i}81d90e27aa`.padEnd(40, "0123456789abcdef");
+const day = (i) => `2026-07-0${i + 1}T06:00:00Z`;
+const tree = (i) => String(PUSHES[i].tree ?? i).repeat(40);
+
+function push(i) {
+	const parent = "b".repeat(40), sha = tip(i);
+	return { schema: "mmtrend.push/1", tree: "mm-unstable", linear: 0,
+		pushed_at: day(i), old: i ? tip(i - 1) : null, new: sha,
+		base: parent, tags: [], commits: [{ sha, parent,
+			tree_hash: tree(i), subject: "mm: a change",
+			author: "A B <a@example.org>", authored_at: day(i),
+			patch_id: String(i).repeat(40), patch_id_u0: null,
+			link: null, quilt: null, files: ["mm/gup.c"] }] };
+}
+
+const skip = (i) => ({ schema: "mmtrend.skip/1", host: "lab2", push: null,
+	commit: tip(i), reason: PUSHES[i].skip });
+
+function onTree(example, i) {
+	const d = doc(example, 0), sha = tip(i);
+	d.id = d.id.slice(0, -2) + `a${i}`;
+	d.boot.id = d.boot.id.slice(0, -2) + `a${i}`;
+	d.host.label = "lab2";
+	Object.assign(d.kernel, { commit: sha, tree_hash: tree(i),
+		release: `6.18.0-g${sha.slice(0, 12)}`,
+		build_id: `a${i}` + d.kernel.build_id.slice(2) });
+	delete d.unread["/kernel/tree_hash"];
+	return d;
+}
+
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
 	const [example, folder] = process.argv.slice(2);
 	const from = JSON.parse(fs.readFileSync(example));
+	const write = (name, d) => fs.writeFileSync(path.join(folder, name),
+		JSON.stringify(d));
 	for (let k = 0; k < KERNELS; k++)
-		fs.writeFileSync(path.join(folder, `${k}.json`),
-			JSON.stringify(doc(from, k)));
+		write(`runs-${k}.json`, doc(from, k));
+	PUSHES.forEach((p, i) => {
+		write(`pushes-${i}.json`, push(i));
+		if (p.kernel)
+			write(`runs-a${i}.json`, onTree(from, i));
+		if (p.skip)
+			write(`skips-${i}.json`, skip(i));
+	});
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* node pages.mjs URL: every page in a browser, over the runs of docs.mjs. */
-import { KERNELS, K_INVALID, K_MACHINE, K_SKIP, commit } from "./docs.mjs";
+import { KERNELS, K_INVALID, K_MACHINE, K_SKIP, PUSHES, commit, tip }
+	from "./docs.mjs";
 import { base, close, complaints, ok, open, pixels, violations, visit }
 	from "./browser.mjs";
 
@@ -22,11 +23,13 @@ const place = (page, s, k) => page.evaluate(([s, k]) => {
 
 await open(process.argv[2]);
 const TREND = "/trend?host=lab1&bench=mincore";
+const GAPS = "/trend?host=lab2&bench=mincore";
 const trend = await json(TREND.replace("?", ".json?"));
 const { key } = trend.kernels;
 const COMPARE = `/compare?host=lab1&a=${key[0]}&b=${key[2]}`;
 const PAGES = { index: "/", hosts: "/hosts", kernels: "/kernels",
-	trend: TREND, compare: COMPARE, error: "/no-such-page" };
+	trend: TREND, gaps: GAPS, compare: COMPARE, trees: "/trees",
+	error: "/no-such-page" };
 const at64k = trend.series.findIndex((s) => s.folio_bytes === 65536);
 
 async function draws(page) {
@@ -91,6 +94,56 @@ async function reads(page, k, want, what) {
 		await page.keyboard.press("ArrowDown");
 	}
 	ok(heard.some((t) => t.includes(want)), what, heard);
+}
+
+/* As the static picture: no line over what was not measured. */
+async function showsGaps(page) {
+	const { n, gaps, line } = await page.evaluate(() => {
+		const { n, gaps, series } = document.getElementById("chart").trend;
+		return { n, gaps, line: series[0].line };
+	});
+	ok(n === PUSHES.length && PUSHES.every((p, k) => !p.kernel === !!gaps[k]),
+		"each push has its place", gaps);
+	ok(PUSHES.every((p, k) => !p.kernel === (line[k] === null)),
+		"no line crosses a gap", line);
+	await page.focus(".plot");
+	await page.keyboard.press("Home");
+	const heard = [];
+	for (let k = 1; k < n; k++) {
+		await page.keyboard.press("ArrowRight");
+		heard.push(await page.locator("#chart [aria-live]").textContent());
+	}
+	ok(heard[0].includes(`not measured: ${PUSHES[1].skip}`) &&
+		heard[0].includes(tip(1).slice(0, 12)), "a gap reads its reason", heard);
+	ok(heard[2].startsWith("not measured: no reason given"),
+		"and that none was given", heard[2]);
+	ok(heard[4].startsWith("same source"), "the same source is no gap", heard[4]);
+	const p = await place(page, 0, 1);
+	await page.mouse.move(p.x, p.y);
+	ok((await text(page, ".tip")).includes(PUSHES[1].skip),
+		"hover shows the reason, as text");
+	const found = await violations(page);
+	ok(found.length === 0, "gaps, wide: axe finds nothing", found);
+	await page.mouse.click(p.x, p.y);
+	await page.waitForURL("**/pushes/*");
+	ok((await text(page, "main")).includes(tip(1).slice(0, 12)),
+		"a click leads to the push", page.url());
+}
+
+/* The navigation, by keyboard alone, where it is narrowest. */
+async function navigates(page) {
+	const box = await page.locator("body > header").boundingBox();
+	ok(box.x + box.width <= 390 && box.height < 60,
+		"the header is one line of 390 px", box);
+	await page.keyboard.press("Tab");
+	for (const name of ["mmtrend", "Hosts", "Kernels", "Trees"]) {
+		await page.keyboard.press("Tab");
+		const seen = await page.evaluate(() => document.activeElement.textContent);
+		ok(seen === name, `Tab reaches ${name}`, seen);
+	}
+	await page.keyboard.press("Enter");
+	await page.waitForURL("**/trees");
+	ok((await text(page, "main")).includes("mm-unstable"), "and Enter opens it");
 }
 
 async function toggles(page) {
@@ -246,6 +299,8 @@ await visit(TREND, {}, async (page) => {
 });
 await visit(TREND, {}, zooms);
 await visit(TREND, {}, opensCompare);
+await visit(GAPS, {}, showsGaps);
+await visit("/", { width: 390 }, navigates);
 await visit(TREND, { hasTouch: true, width: 390 }, taps);
 await visit(TREND, {}, async (page) => {
 	await page.focus(".plot");
