@@ -131,7 +131,7 @@ static bool is_same(const char *a, const char *b)
 static bool is_same_kernel(const struct store_kernel *a,
 			   const struct store_kernel *b)
 {
-	if (!strcmp(a->key, b->key))
+	if (a->pool == b->pool)
 		return true;
 	return a->commit && a->commit_proven == 1 && b->commit_proven == 1 &&
 	       a->config_sha256 && is_same(a->commit, b->commit) &&
@@ -214,9 +214,14 @@ static struct verdict_pair judge(const struct store_pair *x)
 	};
 }
 
+/* As `mmtrend compare` has it: changes on top do not make a commit a claim. */
 static bool is_claim(const struct store_kernel *k)
 {
-	return k->commit && k->commit_proven != 1;
+	const struct record_kernel is = {
+		.release = k->release, .commit = k->commit,
+	};
+
+	return k->commit && !record_shows_commit(&is);
 }
 
 /* What stands instead of @v: two kernels of which nothing can be said. */
@@ -368,7 +373,8 @@ static void kernel_line(struct view *v, const char *side,
 	view_head(v, "%s %.12s  %s, %s%.12s%s", side, k->key, k->release,
 		  k->commit ? "commit " : "commit not known",
 		  k->commit ? k->commit : "",
-		  k->commit && k->commit_proven != 1 ? " not proven" : "");
+		  is_claim(k) ? " not proven" :
+		  k->commit && k->commit_proven != 1 ? " and changes" : "");
 }
 
 static void differ(struct view *v, const char *what, const char *a,
