@@ -40,7 +40,7 @@ for n in 1 2 3 4 5 6 7; do posted $n; done
 both 1 2 faster 'patches on top of a proven commit are judged'
 both 2 1 SLOWER '... either way'
 both 3 4 faster 'so are groups that differ, and nameless changes'
-has "$(get "$url/compare.txt?a=$(key 1)&b=$(key 4)")" 'commit cccccccccccc and changes' \
+has "$(get "$url/compare.txt?a=$(key 1)&b=$(key 4)" | tr -s ' \n' ' ')" 'commit cccccccccccc and changes' \
 	'the page says that there are some'
 both 1 5 'commit not proven' 'a release that does not show its commit proves none'
 both 6 7 faster 'no commit at all claims none'
