@@ -547,22 +547,9 @@ static int by_revision(const void *a, const void *b)
 	return (x->revision > y->revision) - (x->revision < y->revision);
 }
 
-int spots_find(sqlite3 *db, struct spot *spots, size_t n, struct err *e)
+void spots_sort(struct spot *spots, size_t n)
 {
-	sqlite3_stmt *st = store_query(db, "SELECT id FROM revision"
-				       " WHERE sha = ?1", "");
-	unsigned char sha[SHA_BYTES];
-	int ret = st ? 0 : store_failed(db, e);
-
 	qsort(spots, n, sizeof(*spots), spot_by_sha);
-	for (size_t i = 0; i < n && !ret; i++) {
-		store_sha(spots[i].sha, '0', sha);
-		spots[i].revision = step(st, "b", sha, (size_t)SHA_BYTES);
-		if (spots[i].revision < 0)
-			ret = store_failed(db, e);
-	}
-	sqlite3_finalize(st);
-	return ret;
 }
 
 /* Those whose tip it is. */

@@ -142,7 +142,7 @@ static int touch(struct walk *w, size_t push, enum history_kind kind,
 	struct store_sides s;
 	size_t n;
 
-	if (read_sides(w->db, before, after, &s, e))
+	if (read_sides(w->db, &w->l->pushes, before, after, &s, e))
 		return -1;
 	n = s.n || kind == HISTORY_SAME ? s.n : 1;
 	for (size_t i = 0; i < n && !failed; i++) {
@@ -379,21 +379,23 @@ void store_patch_free(struct store_patch *p)
 static const struct column todo_columns[] = {
 	TEXT_(store_todo, bench), TEXT_(store_todo, sizes), COL_END
 };
+#define TRIES	3	/* at a figure that turns out invalid or fails */
 /*
- * What the newest machine of a host can measure, but for what is there already
- * of the source @2, @3 (commit, tree hash).
+ * What the newest machine of a host can measure, but for what is settled of the
+ * source @2: known to be right or not to be had, or tried often enough.
  */
 #define WANTED \
 	"SELECT bench, group_concat(folio_bytes, ' ') FROM (" \
 	"SELECT DISTINCT m.bench, s.folio_bytes FROM metric m" \
 	" CROSS JOIN series s ON s.metric = m.id" \
-	" WHERE m.epoch = ?1 AND m.valid AND NOT EXISTS (SELECT 1" \
+	" WHERE m.epoch = ?1 AND m.valid AND ?3 > (SELECT" \
+	" count(DISTINCT r.run) + ?3 * total(r.status NOT IN (?4, ?5))" \
 	" FROM kernel k" \
 	" CROSS JOIN metric o ON o.epoch = m.epoch AND o.bench = m.bench" \
 	" CROSS JOIN series z ON z.metric = o.id" \
 	" AND z.folio_bytes = s.folio_bytes" \
 	" CROSS JOIN result r ON r.metric = o.id AND r.pool = k.pool" \
-	" AND r.series = z.id WHERE (k.commit_sha = ?2 OR k.tree_hash = ?3)" \
+	" AND r.series = z.id WHERE " OF_SOURCE("?2") \
 	" AND NOT k.changed) ORDER BY m.bench, s.folio_bytes) GROUP BY bench"
 #define NEWEST_EPOCH \
 	"SELECT e.id FROM host h CROSS JOIN epoch e ON e.host = h.id" \
@@ -409,13 +411,14 @@ static const struct column todo_columns[] = {
 	" JOIN host h ON h.id = x.host WHERE h.label = ?1 ORDER BY t.name"
 
 /* kernel: 0 where the host ran what the push led to. */
-static int mark_measured(sqlite3 *db, const char *host, struct store_push *p,
+static int mark_measured(sqlite3 *db, const char *host,
+			 const struct store_pushes *all, struct store_push *p,
 			 struct err *e)
 {
 	struct store_pushes one = { p, 1 };
 	struct store_sides s;
 
-	if (read_sides(db, NULL, p, &s, e))
+	if (read_sides(db, all, NULL, p, &s, e))
 		return -1;
 	for (size_t i = 0; i < s.n; i++)
 		if (!strcmp(s.v[i].host, host))
@@ -424,16 +427,23 @@ static int mark_measured(sqlite3 *db, const char *host, struct store_push *p,
 	return store_skips(db, host, &one, e);
 }
 
-static int add_todo(sqlite3 *db, int64_t epoch, const struct store_push *p,
-		    struct store_todos *out, struct err *e)
+static int add_todo(sqlite3 *db, int64_t epoch, const struct store_pushes *all,
+		    const struct store_push *p, struct store_todos *out,
+		    struct err *e)
 {
 	struct store_todos more = { NULL, 0 };
-	bool failed = false;
+	char *source = sources(all, p);
+	bool failed = !source;
 
-	if (rows_read(db, store_query(db, WANTED, "itt", epoch, p->new,
-				      p->tree_hash), todo_columns,
-		      sizeof(*more.v), &more, e))
+	if (source && rows_read(db, store_query(db, WANTED, "itiii", epoch,
+						source, (int64_t)TRIES,
+						(int64_t)RECORD_INVALID,
+						(int64_t)RECORD_FAILED),
+				todo_columns, sizeof(*more.v), &more, e)) {
+		free(source);
 		return -1;
+	}
+	free(source);
 	for (size_t i = 0; i < more.n && !failed; i++) {
 		struct store_todo *t = rows_add((struct rows *)(void *)out,
 						sizeof(*t));
@@ -472,9 +482,9 @@ static int read_tree(sqlite3 *db, const char *host, const char *tree,
 	for (size_t i = p.n; !ret && i-- && p.n - i <= last;) {
 		if (told(&p, i))
 			continue;
-		ret = mark_measured(db, host, &p.v[i], e);
+		ret = mark_measured(db, host, &p, &p.v[i], e);
 		if (!ret && !p.v[i].skip)
-			ret = add_todo(db, epoch, &p.v[i], out, e);
+			ret = add_todo(db, epoch, &p, &p.v[i], out, e);
 	}
 	store_pushes_free(&p);
 	return ret;

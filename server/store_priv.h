@@ -114,10 +114,17 @@ struct lists {
 int lists_read(sqlite3 *db, struct lists *out, struct err *e);
 void lists_free(struct lists *l);
 
+/* The SHAs of what is the source that @p led to, as a JSON array: its tip, its
+ * tree hash, and the tips of @all (NULL: none) that have the same. NULL: no
+ * memory, or no @p. */
+char *sources(const struct store_pushes *all, const struct store_push *p);
+#define OF_SOURCE(array) \
+	"(k.commit_sha IN (SELECT value FROM json_each(" array "))" \
+	" OR k.tree_hash IN (SELECT value FROM json_each(" array ")))"
 /* Who ran what @before (NULL: nothing) and @after led to, or its source. */
-int read_sides(sqlite3 *db, const struct store_push *before,
-	       const struct store_push *after, struct store_sides *out,
-	       struct err *e);
+int read_sides(sqlite3 *db, const struct store_pushes *all,
+	       const struct store_push *before, const struct store_push *after,
+	       struct store_sides *out, struct err *e);
 void sides_free(struct store_sides *s);
 /* The revisions of push @id, @n at most, in list order. NULL with @e. */
 int64_t *read_revisions(sqlite3 *db, int64_t id, size_t n, struct err *e);
@@ -142,9 +149,9 @@ struct spot {
 	int64_t pos;		/* in the list; INT64_MAX: the tip */
 	size_t of;		/* the caller's */
 };
-/* Sort by SHA and find the revisions; then place in pushes (with revisions) of
- * one tree, as often as there are trees. */
-int spots_find(sqlite3 *db, struct spot *spots, size_t n, struct err *e);
+/* By SHA; then place them in pushes (with revisions) of one tree, as often as
+ * there are trees. */
+void spots_sort(struct spot *spots, size_t n);
 int spots_place(const struct store_push *v, size_t n, struct spot *spots,
 		size_t nspots);
 

@@ -100,25 +100,44 @@ static const struct column side_columns[] = {
 	TEXT_(store_side, after), COL_END
 };
 
-int read_sides(sqlite3 *db, const struct store_push *before,
-	       const struct store_push *after, struct store_sides *out,
-	       struct err *e)
+char *sources(const struct store_pushes *all, const struct store_push *p)
+{
+	struct buf b = BUF_INIT;
+
+	if (!p)
+		return NULL;
+	buf_printf(&b, "[\"%s\",\"%s\"", p->new, p->tree_hash);
+	for (size_t i = 0; *p->tree_hash && all && i < all->n; i++)
+		if (!strcmp(all->v[i].tree_hash, p->tree_hash))
+			buf_printf(&b, ",\"%s\"", all->v[i].new);
+	buf_char(&b, ']');
+	return buf_detach(&b, NULL);
+}
+
+int read_sides(sqlite3 *db, const struct store_pushes *all,
+	       const struct store_push *before, const struct store_push *after,
+	       struct store_sides *out, struct err *e)
 {
 	/* Of several builds any, but always the same one. */
 	static const char sql[] =
-		"SELECT h.label, min(k.key) FILTER (WHERE k.commit_sha = ?1"
-		" OR k.tree_hash = ?2), min(k.key) FILTER (WHERE"
-		" k.commit_sha = ?3 OR k.tree_hash = ?4) FROM kernel k"
+		"SELECT h.label, min(k.key) FILTER (WHERE " OF_SOURCE("?1") "),"
+		" min(k.key) FILTER (WHERE " OF_SOURCE("?2") ") FROM kernel k"
 		" CROSS JOIN run u ON u.kernel = k.id"
 		" JOIN epoch x ON x.id = u.epoch JOIN host h ON h.id = x.host"
-		" WHERE (k.commit_sha IN (?1, ?3) OR k.tree_hash IN (?2, ?4))"
+		" WHERE (" OF_SOURCE("?1") " OR " OF_SOURCE("?2") ")"
 		" AND NOT k.changed GROUP BY h.label ORDER BY h.label";
+	char *was = sources(all, before), *is = sources(all, after);
+	int ret = -1;
 
-	return rows_read(db, store_query(db, sql, "tttt",
-					 before ? before->new : NULL,
-					 before ? before->tree_hash : NULL,
-					 after->new, after->tree_hash),
-			 side_columns, sizeof(*out->v), out, e);
+	*out = (struct store_sides){ NULL, 0 };
+	if (!is || (before && !was))
+		err_set(e, "out of memory");
+	else
+		ret = rows_read(db, store_query(db, sql, "tt", was, is),
+				side_columns, sizeof(*out->v), out, e);
+	free(was);
+	free(is);
+	return ret;
 }
 
 void sides_free(struct store_sides *s)
@@ -279,7 +298,8 @@ static int read_diff(sqlite3 *db, struct lists *l, size_t at, bool all,
 		err_set(e, "out of memory");
 		goto out;
 	}
-	if (read_sides(db, first ? NULL : p - 1, p, &out->sides, e))
+	if (read_sides(db, &l->pushes, first ? NULL : p - 1, p, &out->sides,
+		       e))
 		goto out;
 	if (at + 1 < l->pushes.n && l->v[at].tree == l->v[at + 1].tree)
 		snprintf(out->after, sizeof(out->after), "%s", p[1].key);
@@ -422,7 +442,7 @@ static int fill_row(sqlite3 *db, const struct store_push *p,
 		    struct err *e)
 {
 	struct store_sides s;
-	int ret = read_sides(db, NULL, p, &s, e);
+	int ret = read_sides(db, &g->pushes, NULL, p, &s, e);
 
 	for (size_t i = 0; i < s.n; i++)
 		for (size_t h = 0; h < g->nhosts; h++)

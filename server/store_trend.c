@@ -112,8 +112,10 @@ static const struct column series_columns[] = {
 /* A build of one of its pools that ran on this host. */
 struct build {
 	struct store_kernel k;
+	int64_t pool;		/* k's; of builds of one source, one of theirs */
 	char *started_at;
 	int64_t changed;	/* its commit is not what was built */
+	int64_t revision;	/* 0: no list has it */
 	size_t push;		/* in the tree shown; NO_PUSH */
 	int64_t pos;
 	bool anywhere;		/* in some tree */
@@ -166,6 +168,12 @@ static int read_builds(sqlite3 *db, const struct store_trend *t, int64_t folio,
 	return rc == SQLITE_DONE ? 0 : -1;
 }
 
+/* NULL is first. */
+static int text_cmp(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) : !!a - !!b;
+}
+
 /* Along the axis. What stands at one place is told apart by what was measured
  * first, not by what arrived first. */
 static int by_place(const void *a, const void *b)
@@ -185,9 +193,18 @@ static int by_pool(const void *a, const void *b)
 {
 	const struct build *x = a, *y = b;
 
-	if (x->k.pool != y->k.pool)
-		return x->k.pool < y->k.pool ? -1 : 1;
-	return by_place(a, b);
+	return (x->pool > y->pool) - (x->pool < y->pool);
+}
+
+static int by_source(const void *a, const void *b)
+{
+	const struct store_kernel *x = &((const struct build *)a)->k;
+	const struct store_kernel *y = &((const struct build *)b)->k;
+	int c = text_cmp(x->tree_hash, y->tree_hash);
+
+	if (!c)
+		c = text_cmp(x->config_sha256, y->config_sha256);
+	return c ? c : text_cmp(x->compiler, y->compiler);
 }
 
 /* Where the builds stand, tree by tree. */
@@ -196,21 +213,69 @@ struct axis {
 	struct store_pushes all;
 	struct spot *spots; size_t nspots;	/* builds that are a commit */
 	size_t from, to;	/* of all: the tree that is shown */
+	bool joined;		/* a kernel is of several pools */
 };
 
-static int find_spots(sqlite3 *db, struct axis *x, struct err *e)
+/* Which revision each build is; what no run said of its source, that does. */
+static int find_revisions(sqlite3 *db, struct builds *b, struct err *e)
+{
+	sqlite3_stmt *st = store_query(db, "SELECT id, lower(hex(tree_hash))"
+				       " FROM revision WHERE sha = ?1", "");
+	int ret = st ? 0 : store_failed(db, e);
+	unsigned char sha[20];
+
+	for (size_t i = 0; i < b->n && !ret; i++) {
+		struct build *v = &b->v[i];
+
+		if (!v->k.commit || v->changed)
+			continue;
+		store_sha(v->k.commit, '0', sha);
+		sqlite3_bind_blob(st, 1, sha, sizeof(sha), SQLITE_STATIC);
+		if (sqlite3_step(st) == SQLITE_ROW) {
+			v->revision = sqlite3_column_int64(st, 0);
+			if (!v->k.tree_hash &&
+			    store_text(st, 1, &v->k.tree_hash))
+				ret = err_set(e, "out of memory");
+		}
+		if (sqlite3_reset(st) != SQLITE_OK)
+			ret = store_failed(db, e);
+	}
+	sqlite3_finalize(st);
+	return ret;
+}
+
+/* Builds of one source, config and compiler are one; a pool knows of it only
+ * where runs said so. */
+static void join_pools(struct axis *x)
+{
+	struct build *v = x->builds.v;
+
+	qsort(v, x->builds.n, sizeof(*v), by_source);
+	for (size_t i = 0; i < x->builds.n; i++) {
+		const struct store_kernel *k = &v[i].k;
+
+		v[i].pool = k->pool;
+		if (i && k->tree_hash && k->config_sha256 && k->compiler &&
+		    !by_source(&v[i - 1], &v[i]))
+			v[i].pool = v[i - 1].pool;
+		x->joined |= v[i].pool != k->pool;
+	}
+	qsort(v, x->builds.n, sizeof(*v), by_pool);
+}
+
+static int make_spots(struct axis *x)
 {
 	struct builds *b = &x->builds;
 
-	qsort(b->v, b->n, sizeof(*b->v), by_pool);
 	x->spots = calloc(b->n + 1, sizeof(*x->spots));
-	if (!x->spots)
-		return err_set(e, "out of memory");
-	for (size_t i = 0; i < b->n; i++)
+	for (size_t i = 0; x->spots && i < b->n; i++)
 		if (b->v[i].k.commit && !b->v[i].changed)
 			x->spots[x->nspots++] = (struct spot){
-				.sha = b->v[i].k.commit, .of = i };
-	return spots_find(db, x->spots, x->nspots, e);
+				.sha = b->v[i].k.commit,
+				.revision = b->v[i].revision, .of = i };
+	if (x->spots)
+		spots_sort(x->spots, x->nspots);
+	return x->spots ? 0 : -1;
 }
 
 /* Place the builds in the pushes [from, to). How many pools have a place; -1:
@@ -234,7 +299,7 @@ static int64_t use_tree(struct axis *x, size_t from, size_t to)
 
 		if (b->push == NO_PUSH)
 			continue;
-		pools += !last || b->k.pool != last->k.pool;
+		pools += !last || b->pool != last->pool;
 		last = b;
 	}
 	return pools;
@@ -298,7 +363,7 @@ static void rank_builds(struct axis *x, struct store_trend *out)
 		size_t head = i;
 		bool anywhere = false;
 
-		for (to = i; to < x->builds.n && v[to].k.pool == v[i].k.pool;
+		for (to = i; to < x->builds.n && v[to].pool == v[i].pool;
 		     to++) {
 			v[to].rank = GONE;
 			anywhere |= v[to].anywhere;
@@ -388,8 +453,45 @@ static void find_same(struct store_trend *t)
 	}
 }
 
+/*
+ * Pool -> place on the x axis, counted from 1; 0: not there. Ids are dense
+ * and the table small, so this is an array: no search per point.
+ */
+struct places {
+	size_t *at; int64_t max;
+	struct buf joined;	/* pools to the one they are read with: JSON */
+};
+
+/* The kernels on the axis are builds [from, from + n). */
+static int make_places(const struct axis *x, size_t from, size_t n,
+		       struct places *out)
+{
+	const struct build *v = x->builds.v;
+
+	for (size_t i = 0; i < x->builds.n; i++)
+		if (v[i].k.pool > out->max)
+			out->max = v[i].k.pool;
+	out->at = calloc((size_t)out->max + 1, sizeof(*out->at));
+	if (!out->at)
+		return -1;
+	for (size_t i = from; i < from + n; i++)
+		out->at[v[i].pool] = i - from + 1;
+	for (size_t i = 0; i < x->builds.n; i++) {
+		out->at[v[i].k.pool] = out->at[v[i].pool];
+		if (x->joined && v[i].k.pool != v[i].pool)
+			buf_printf(&out->joined, "%s\"%lld\":%lld",
+				   out->joined.len ? "," : "{",
+				   (long long)v[i].k.pool,
+				   (long long)v[i].pool);
+	}
+	if (x->joined)
+		buf_char(&out->joined, '}');
+	return buf_ok(&out->joined) ? 0 : -1;
+}
+
 static int read_axis(sqlite3 *db, const struct store_trend_query *q,
-		     struct axis *x, struct store_trend *out, struct err *e)
+		     struct axis *x, struct store_trend *out,
+		     struct places *places, struct err *e)
 {
 	size_t n = 0, m = 0, skip;
 
@@ -403,7 +505,8 @@ static int read_axis(sqlite3 *db, const struct store_trend_query *q,
 	out->older = skip;
 	out->nkernels = n - skip;
 	out->unplaced.n = m;
-	if (take_kernels(x, skip, n - skip, &out->kernels, &out->spots) ||
+	if (make_places(x, skip, n - skip, places) ||
+	    take_kernels(x, skip, n - skip, &out->kernels, &out->spots) ||
 	    take_kernels(x, n, m, &out->unplaced.v, NULL) ||
 	    take_pushes(x, out))
 		return err_set(e, "out of memory");
@@ -413,17 +516,23 @@ static int read_axis(sqlite3 *db, const struct store_trend_query *q,
 
 static enum store_answer read_kernels(sqlite3 *db,
 				      const struct store_trend_query *q,
-				      struct store_trend *out, struct err *e)
+				      struct store_trend *out,
+				      struct places *places, struct err *e)
 {
 	struct axis x = { .nspots = 0 };
 	enum store_answer a = STORE_ERROR;
 
 	if (read_builds(db, out, q->folio_bytes, &x.builds, e) ||
 	    store_pushes(db, NULL, "p.revisions", &x.all, e) ||
-	    find_spots(db, &x, e))
+	    find_revisions(db, &x.builds, e))
 		goto out;
+	join_pools(&x);
+	if (make_spots(&x)) {
+		err_set(e, "out of memory");
+		goto out;
+	}
 	a = choose_tree(&x, q->tree, out, e);
-	if (a == STORE_SAME && read_axis(db, q, &x, out, e))
+	if (a == STORE_SAME && read_axis(db, q, &x, out, places, e))
 		a = STORE_ERROR;
 out:
 	for (size_t i = 0; i < x.builds.n; i++)
@@ -435,23 +544,6 @@ out:
 }
 
 /* --- points ------------------------------------------------------------ */
-
-/*
- * Pool -> place on the x axis, counted from 1; 0: not there. Ids are dense
- * and the table small, so this is an array: no search per point.
- */
-struct places { size_t *at; int64_t max; };
-
-static int make_places(const struct store_trend *t, struct places *out)
-{
-	for (size_t i = 0; i < t->nkernels; i++)
-		if (t->kernels[i].pool > out->max)
-			out->max = t->kernels[i].pool;
-	out->at = calloc((size_t)out->max + 1, sizeof(*out->at));
-	for (size_t i = 0; out->at && i < t->nkernels; i++)
-		out->at[t->kernels[i].pool] = i + 1;
-	return out->at ? 0 : -1;
-}
 
 /* The points of one metric: its series are those from @first on. SQLite's
  * code. */
@@ -476,20 +568,28 @@ static int read_lines(sqlite3_stmt *st, const struct places *places,
 	return rc;
 }
 
+#define POINTS "SELECT r.series, r.pool," POOL_COLUMNS " FROM result r"
 /* One range of the primary key for each metric: no look-up, no sort. */
-static int read_points(sqlite3 *db, struct store_trend *t, struct err *e)
+static const char in_pools[] = POINTS
+	" WHERE r.metric = ?1 ORDER BY r.pool, r.series, r.boot, r.run";
+/* Where a kernel is of several pools their rows must stand together. */
+static const char in_joined_pools[] = POINTS
+	" LEFT JOIN json_each(?2) j ON j.key = CAST(r.pool AS TEXT)"
+	" WHERE r.metric = ?1"
+	" ORDER BY coalesce(j.value, r.pool), r.series, r.boot, r.run";
+
+static int read_points(sqlite3 *db, const struct places *places,
+		       struct store_trend *t, struct err *e)
 {
-	sqlite3_stmt *st = store_query(db, "SELECT r.series, r.pool,"
-				       POOL_COLUMNS " FROM result r"
-				       " WHERE r.metric = ?1 ORDER BY r.pool,"
-				       " r.series, r.boot, r.run", "");
+	bool joined = places->joined.len;
+	sqlite3_stmt *st = store_query(db, joined ? in_joined_pools : in_pools,
+				       "it", (int64_t)0, places->joined.s);
 	size_t n = t->nkernels * t->nseries;
-	struct places places = { NULL, 0 };
 	struct pool pool = { .to = NULL };
 	int rc = st ? SQLITE_DONE : SQLITE_ERROR;
 
 	t->points = calloc(n + 1, sizeof(*t->points));
-	if (!t->points || make_places(t, &places))
+	if (!t->points)
 		rc = SQLITE_NOMEM;
 	for (size_t i = 0; t->points && i < n; i++)
 		t->points[i] = NO_POINT;
@@ -497,7 +597,7 @@ static int read_points(sqlite3 *db, struct store_trend *t, struct err *e)
 		if (i && t->series[i].metric == t->series[i - 1].metric)
 			continue;
 		sqlite3_bind_int64(st, 1, t->series[i].metric);
-		rc = read_lines(st, &places, &pool, t, i);
+		rc = read_lines(st, places, &pool, t, i);
 		sqlite3_reset(st);
 	}
 	if (rc == SQLITE_NOMEM)
@@ -505,7 +605,6 @@ static int read_points(sqlite3 *db, struct store_trend *t, struct err *e)
 	else if (rc != SQLITE_DONE)
 		store_failed(db, e);
 	sqlite3_finalize(st);
-	free(places.at);
 	pool_free(&pool);
 	return rc == SQLITE_DONE ? 0 : -1;
 }
@@ -516,6 +615,7 @@ static enum store_answer read_trend(sqlite3 *db,
 {
 	enum store_answer a = find_chart(db, q, out, e);
 	struct { struct store_series *v; size_t n; } series;
+	struct places places = { .joined = BUF_INIT };
 
 	if (a != STORE_SAME)
 		return a;
@@ -534,8 +634,12 @@ static enum store_answer read_trend(sqlite3 *db,
 			(long long)q->folio_bytes);
 		return STORE_MISSING;
 	}
-	a = read_kernels(db, q, out, e);
-	return a == STORE_SAME && read_points(db, out, e) ? STORE_ERROR : a;
+	a = read_kernels(db, q, out, &places, e);
+	if (a == STORE_SAME && read_points(db, &places, out, e))
+		a = STORE_ERROR;
+	free(places.at);
+	buf_free(&places.joined);
+	return a;
 }
 
 enum store_answer store_trend(struct store *s,

@@ -164,7 +164,8 @@ static void todo_row(struct view *v, const struct store_todo *t)
 	view_cell(v, sha, t->commit, href.s);
 	view_cell_text(v, t->bench);
 	view_cell_text(v, t->sizes);
-	view_cell_text(v, t->whole ? "not measured" : "sizes missing");
+	view_cell_text(v, t->whole ? "not measured" :
+		       "missing or not valid");
 	view_cell_date(v, t->pushed_at);
 	view_cell_text(v, t->tree);
 	view_cell_text(v, t->push);

@@ -124,12 +124,14 @@ def axis(tree, docs, measured):
         elif inside:
             spots[sha] = inside[0]
     order = sorted(spots, key=spots.get)
+    tree_of = {c["sha"]: c["tree_hash"] for d in docs for c in d["commits"]}
+    tree_of.update((sha, said) for sha, said in measured.items() if said)
     sources = {}
     for i, doc in enumerate(pushes):
         tree_hash = doc["commits"][-1]["tree_hash"] if doc["commits"] else None
         own = [k for k, sha in enumerate(order) if spots[sha] == (i, float("inf"))]
         same = [k for k, sha in enumerate(order)
-                if sha == doc["new"] or tree_hash and measured[sha] == tree_hash]
+                if sha == doc["new"] or tree_hash and tree_of[sha] == tree_hash]
         sources[i] = (own + same + [None])[0]
     first = spots[order[0]][0] if order else len(pushes)
     return {
