@@ -33,7 +33,7 @@ clean() { rm -rf "$lab"/*."$$"; }
 # --- what is asked ---------------------------------------------------------
 
 arch=arm64 linux='' groups='' out='' push='' json='' form=full fragments='' configs=''
-benches='' sizes='' memory='' iterations=6 first='' second='' third='' words=''
+benches='' sizes='' memory='' only='' iterations=6 first='' second='' third='' words=''
 # parse WORD...: options into their variables, the other words into $first,
 # $second, $third, all in $words. $takes: what this command has beyond those of all.
 parse() {
@@ -62,6 +62,7 @@ parse() {
 		--iterations) iterations=$2 ;;
 		--form) form=$2 ;;
 		--why) third=$2 ;;
+		--only) only=$2 ;;
 		-o) out=$(from_here "$2") ;;
 		-*) die "unknown option '$1'; see --help" ;;
 		*) words="$words $1"

@@ -37,4 +37,6 @@ def without($call; $tables):
 	[$m[] | select(.folio_bytes == $s)] | if length == 0 then "" else
 	.[0] | .verdict as $v | cell($v) | marked($v) end) | join(" | ")) + " |"),
 "",
-"Same at every size: " + ([($metrics - $moved)[] | .[0] | name] | join(", ")) + "."
+"Same at every size: " + ([$metrics - $moved | map(.[0]) | group_by(.bench)[] |
+	"\(.[0].bench) (\(map(.metric | sub("_insns$"; "")) | join(", ")))"] |
+	join("; ")) + "."

@@ -104,7 +104,8 @@ static void straddling(void)
 	stamp(0, PAGES, 1);
 }
 
-static void forked(void)
+/* The child holds all pages of each folio but the first @withheld. */
+static void fork_sharing(unsigned long withheld)
 {
 	int fds[2];
 	char byte;
@@ -116,10 +117,36 @@ static void forked(void)
 		close(fds[1]);
 		if (read(fds[0], &byte, 1) < 0)
 			_exit(1);
-		_exit(!as_stamped(m, 0, PAGES, 1));
+		for (unsigned long i = withheld; i < PAGES; i += FOLIO_PAGES) {
+			if (!as_stamped(page(i), i, FOLIO_PAGES - withheld, 1))
+				_exit(1);
+		}
+		_exit(0);
 	}
 	close(fds[0]);
 	child_pipe = fds[1];
+}
+
+static void forked(void)
+{
+	fork_sharing(0);
+}
+
+/* In each folio, in one VMA, writable PTEs before read-only ones: exclusive
+ * pages before shared ones. */
+static void forked_in_part(void)
+{
+	for (unsigned long i = 0; i < PAGES; i += FOLIO_PAGES)
+		need(!madvise(page(i), 6 * PAGE, MADV_DONTFORK), "madvise");
+	fork_sharing(6);
+	need(!madvise(m, PAGES * PAGE, MADV_DOFORK), "madvise");
+}
+
+/* The same, all PTEs read-only. */
+static void forked_in_part_read_only(void)
+{
+	forked_in_part();
+	all_read_only();
 }
 
 static void rewrite(void)
@@ -262,6 +289,10 @@ static const struct layout LAYOUTS[] = {
 	  forked_rewritten, .kb = 4, ALL },
 	{ .what = "shared pages in read-only memory, written by force",
 	  forked_read_only, ALL, .flags = FOLL_FORCE },
+	{ .what = "folios of which a child shares a part", forked_in_part,
+	  ALL },
+	{ .what = "read-only folios of which a child shares a part",
+	  forked_in_part_read_only, ALL, .flags = FOLL_FORCE },
 	{ .what = "write-protected pages of a folio, no fault allowed",
 	  write_protected, ALL, .write = 7, .flags = FOLL_NOFAULT },
 	{ .what = "a poisoned page", poisoned, ALL, .write = 100, .read = 100 },
@@ -352,8 +383,11 @@ static void check_contents(const struct layout *l, bool write)
 	make(l);
 	error = gup_hold(write, page(l->first), l->pages);
 	if (!error) {
-		if (!l->write && !l->flags)
+		if (!l->write) {
+			need(!mprotect(m, PAGES * PAGE, PROT_READ | PROT_WRITE),
+			     "mprotect");
 			stamp(l->first, l->pages, 1000000);
+		}
 		gup_held(through);
 		same = !memcmp(through, page(l->first), l->pages * PAGE);
 		gup_release();
