@@ -65,17 +65,6 @@ static enum store_answer find_patch(sqlite3 *db, const char *key,
 
 /* --- its revisions ----------------------------------------------------- */
 
-/* Where a push has the lineage; SIZE_MAX: it has not. */
-static size_t place_of(const struct lists *l, size_t push, uint32_t lineage)
-{
-	const struct history_list *v = &l->v[push];
-	size_t i = 0;
-
-	while (i < v->n && l->lineage[v->patch[i]] != lineage)
-		i++;
-	return i < v->n ? i : SIZE_MAX;
-}
-
 static char *copy(const char *s, bool *failed)
 {
 	char *to = s ? strdup(s) : NULL;
@@ -84,7 +73,6 @@ static char *copy(const char *s, bool *failed)
 	return to;
 }
 
-/* The push has revision @id of patch @patch. */
 static int add_revision(sqlite3_stmt *st, const struct store_push *p,
 			int64_t id, enum history_kind kind,
 			struct store_patch *out)
@@ -119,15 +107,23 @@ static const struct column touch_columns[] = {
 	TEXT_(store_touch, side.after), COL_END
 };
 
+/* A commit of the lineage in a push. */
+struct live {
+	int64_t revision, below;	/* in the list: 0: it is the first */
+	uint32_t patch;
+	size_t place, row;	/* in the list; in out->v, SIZE_MAX: not yet */
+	enum history_kind kind;	/* against the push before */
+};
+struct lives { struct live *v; size_t n; };
+
 /* Where the walk over pushes is. */
 struct walk {
 	sqlite3 *db;
 	sqlite3_stmt *commit;
 	const struct lists *l;
 	uint32_t lineage;
-	int64_t revision;	/* of the last push that had it; 0: none */
-	uint32_t patch;
-	bool here;		/* in the push before */
+	struct lives last;	/* of the tree's last push that had any */
+	bool here;		/* which is the push before */
 };
 
 /* A row for each host that ran either side; one without, where a push did
@@ -168,79 +164,183 @@ static int touch(struct walk *w, size_t push, enum history_kind kind,
 
 /* A tip is told by its push; what was measured of the commit alone, as by a
  * bisection, against the commit below it. */
-static int touch_commit(struct walk *w, size_t push, const int64_t *v,
-			size_t place, struct store_patch *out, struct err *e)
+static int touch_commit(struct walk *w, size_t push, const struct live *is,
+			struct store_patch *out, struct err *e)
 {
 	const struct store_push *p = &w->l->pushes.v[push];
 	struct store_commit below = { 0 };
-	char *sha = out->v[out->n - 1].commit.sha, none[] = "";
-	struct store_push is = { .new = sha, .tree_hash = none }, was = is;
+	char *sha = out->v[is->row].commit.sha, none[] = "";
+	struct store_push after = { .new = sha, .tree_hash = none };
+	struct store_push before = after;
 	int ret = 0;
 
 	if (!strcmp(sha, p->new))
 		return 0;
-	for (size_t i = 0; i + 1 < out->n; i++)
+	for (size_t i = 0; i < is->row; i++)
 		if (!strcmp(sha, out->v[i].commit.sha))
 			return 0;
-	if (place && read_commit(w->commit, v[place - 1], &below))
+	if (is->below && read_commit(w->commit, is->below, &below))
 		return err_set(e, "out of memory");
-	was.new = place ? below.sha : p->base;
-	ret = touch(w, push, HISTORY_SAME, was.new ? &was : NULL, &is, out, e);
+	before.new = is->below ? below.sha : p->base;
+	ret = touch(w, push, HISTORY_SAME, before.new ? &before : NULL, &after,
+		    out, e);
 	commit_free(&below);
 	return ret;
 }
 
-static int visit_push(struct walk *w, size_t push, size_t place,
+static int find_lives(const struct walk *w, size_t push, struct lives *out,
+		      struct err *e)
+{
+	const struct history_list *list = &w->l->v[push];
+	int64_t *ids = NULL;
+
+	for (size_t i = 0; i < list->n; i++) {
+		struct live *x;
+
+		if (w->l->lineage[list->patch[i]] != w->lineage)
+			continue;
+		x = rows_add((struct rows *)(void *)out, sizeof(*x));
+		if (!x)
+			return err_set(e, "out of memory");
+		x->patch = list->patch[i];
+		x->place = i;
+		x->row = SIZE_MAX;
+	}
+	if (out->n)
+		ids = read_revisions(w->db, w->l->pushes.v[push].id, list->n,
+				     e);
+	for (size_t i = 0; ids && i < out->n; i++) {
+		size_t place = out->v[i].place;
+
+		out->v[i].revision = ids[place];
+		out->v[i].below = place ? ids[place - 1] : 0;
+	}
+	free(ids);
+	return out->n && !ids ? -1 : 0;
+}
+
+static const struct live *find_revision(const struct lives *l, int64_t revision)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (l->v[i].revision == revision)
+			return &l->v[i];
+	return NULL;
+}
+
+/* What became of those that did not stay the same commit, as /pushes has it;
+ * @most: what this was for the lineage. */
+static int compare_lives(const struct walk *w, bool linear, struct lives *now,
+			 enum history_kind *most)
+{
+	size_t n = w->last.n + now->n, k = 0;
+	uint32_t *ids = calloc(n + 1, sizeof(*ids));
+	struct history_change *c = calloc(n + 1, sizeof(*c));
+	struct history_list was = { .patch = ids }, is = {
+		.linear = linear, .patch = ids ? ids + w->last.n : NULL };
+	int ret = ids && c ? 0 : -1;
+
+	for (size_t i = 0; !ret && i < w->last.n; i++)
+		if (!find_revision(now, w->last.v[i].revision))
+			ids[was.n++] = w->last.v[i].patch;
+	for (size_t i = 0; !ret && i < now->n; i++)
+		if (now->v[i].row == SIZE_MAX)
+			ids[w->last.n + is.n++] = now->v[i].patch;
+	if (!ret)
+		ret = history_diff(w->l->keys, w->l->lineage, w->l->nkeys, &was,
+				   &is, c, &n);
+	*most = HISTORY_SAME;
+	for (size_t i = 0; !ret && i < n; i++) {
+		if (c[i].kind == HISTORY_MOVED)
+			c[i].kind = HISTORY_SAME;
+		if (c[i].kind < *most)
+			*most = c[i].kind;
+	}
+	for (size_t i = 0; !ret && i < now->n; i++)
+		if (now->v[i].row == SIZE_MAX)
+			now->v[i].kind = c[k++].kind;
+	free(ids);
+	free(c);
+	return ret;
+}
+
+/* The rows of those that a push has. */
+static int tell_lives(struct walk *w, size_t push, struct lives *now,
+		      struct store_patch *out)
+{
+	const struct store_push *p = &w->l->pushes.v[push];
+
+	for (size_t i = 0; i < now->n; i++) {
+		struct live *x = &now->v[i];
+
+		if (x->row == SIZE_MAX) {
+			x->row = out->n;
+			if (add_revision(w->commit, p, x->revision, x->kind,
+					 out))
+				return -1;
+		}
+		if (extend_revision(&out->v[x->row], p))
+			return -1;
+	}
+	return 0;
+}
+
+static int visit_push(struct walk *w, size_t push, struct lives *now,
 		      struct store_patch *out, struct err *e)
 {
 	const struct history_list *list = &w->l->v[push];
 	const struct store_push *p = &w->l->pushes.v[push];
-	uint32_t patch = list->patch[place];
-	enum history_kind kind = !w->revision ? HISTORY_ADDED :
-		history_compare(&w->l->keys[w->patch], &w->l->keys[patch]);
-	int64_t *v = read_revisions(w->db, p->id, list->n, e);
-	bool new = v && v[place] != w->revision;
-	int ret = v ? 0 : -1;
+	size_t rows = out->n;
+	enum history_kind most;
+	int ret = 0;
 
-	if (!ret && new && add_revision(w->commit, p, v[place], kind, out))
-		ret = err_set(e, "out of memory");
-	if (!ret && (!w->here || kind != HISTORY_SAME))
-		ret = touch(w, push, w->here ? kind : HISTORY_ADDED,
+	for (size_t i = 0; i < now->n; i++) {
+		const struct live *was = find_revision(&w->last,
+						       now->v[i].revision);
+
+		if (was)
+			now->v[i].row = was->row;
+	}
+	if (compare_lives(w, list->linear, now, &most) ||
+	    tell_lives(w, push, now, out))
+		return err_set(e, "out of memory");
+	if (!w->here || most != HISTORY_SAME)
+		ret = touch(w, push, w->here ? most : HISTORY_ADDED,
 			    push && list->tree == list[-1].tree ? p - 1 : NULL,
 			    p, out, e);
-	if (!ret && new)
-		ret = touch_commit(w, push, v, place, out, e);
-	if (!ret && extend_revision(&out->v[out->n - 1], p))
-		ret = err_set(e, "out of memory");
-	w->revision = v ? v[place] : 0;
-	w->patch = patch;
-	w->here = true;
-	free(v);
+	for (size_t i = 0; !ret && i < now->n; i++)
+		if (now->v[i].row >= rows)
+			ret = touch_commit(w, push, &now->v[i], out, e);
 	return ret;
 }
 
 /* Push after push, tree after tree. */
 static int read_life(struct walk *w, struct store_patch *out, struct err *e)
 {
-	for (size_t i = 0; i < w->l->pushes.n; i++) {
+	int ret = 0;
+
+	for (size_t i = 0; i < w->l->pushes.n && !ret; i++) {
 		const struct store_push *p = &w->l->pushes.v[i];
-		size_t place = place_of(w->l, i, w->lineage);
+		struct lives now = { NULL, 0 };
 
 		if (!i || w->l->v[i].tree != w->l->v[i - 1].tree) {
-			w->revision = 0;
+			w->last.n = 0;
 			w->here = false;
 		}
-		if (place != SIZE_MAX) {
-			if (visit_push(w, i, place, out, e))
-				return -1;
-			continue;
+		ret = find_lives(w, i, &now, e);
+		if (!ret && now.n)
+			ret = visit_push(w, i, &now, out, e);
+		else if (!ret && w->here && !w->l->v[i].linear)
+			ret = touch(w, i, HISTORY_DROPPED, p - 1, p, out, e);
+		w->here = now.n;
+		if (now.n) {
+			free(w->last.v);
+			w->last = now;
+		} else {
+			free(now.v);
 		}
-		if (w->here && !w->l->v[i].linear &&
-		    touch(w, i, HISTORY_DROPPED, p - 1, p, out, e))
-			return -1;
-		w->here = false;
 	}
-	return 0;
+	free(w->last.v);
+	return ret;
 }
 
 /* --- the mails that it came in ----------------------------------------- */

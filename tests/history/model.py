@@ -151,18 +151,14 @@ def push_id(doc):
 WORDS = ["added", "dropped", "replaced", "context", "reworded", "moved", "same"]
 
 
-def changes(before, after, groups, landed):
-    """What a push did to the one before it, a row a patch, and which places in the
-    longest run that kept its order could be told as not moved."""
+def pair_up(left, right, groups):
+    """(place, commit) of one patch in two pushes: equal ones, then those of one
+    lineage, as the lists have them. What is left stays in left and right."""
     def facts(commit):
         return tuple(str(v) for k, v in commit.items()
                      if k not in ("tree_hash", "parent")
                      and (k != "sha" or not commit["patch_id"]))
 
-    right = list(enumerate(after["commits"], 1))
-    if not before or after["linear"]:
-        return [row("added" if before else "same", None, b) for b in right], 0
-    left = list(enumerate(before["commits"], 1))
     pairs = []
     for name in facts, lambda commit: min(groups[commit["sha"]]):
         for b in list(right):
@@ -172,6 +168,17 @@ def changes(before, after, groups, landed):
                     left.remove(a)
                     right.remove(b)
                     break
+    return pairs
+
+
+def changes(before, after, groups, landed):
+    """What a push did to the one before it, a row a patch, and which places in the
+    longest run that kept its order could be told as not moved."""
+    right = list(enumerate(after["commits"], 1))
+    if not before or after["linear"]:
+        return [row("added" if before else "same", None, b) for b in right], 0
+    left = list(enumerate(before["commits"], 1))
+    pairs = pair_up(left, right, groups)
     rows = [row("added", None, b) for b in right]
     rows += [row("dropped", a, None, landed(a[1]["sha"])) for a in left]
     for a, b in pairs:
@@ -196,21 +203,27 @@ def longest_run(places):
     return max(best, default=0)
 
 
-def story(docs, group):
-    """One patch, tree by tree, a row each time its SHA became another; None where
-    a push has several of its commits."""
+def story(docs, groups, sha):
+    """One patch, tree by tree: a row for each commit that a push has and the last
+    one with any did not have, what became of what by that, and in how many pushes
+    it stood."""
     rows = []
     for tree in sorted({d["tree"] for d in docs}):
-        last = None
+        last = {}                       # commit, its row; by SHA
         for push in in_order([d for d in docs if d["tree"] == tree]):
-            here = [c for c in push["commits"] if c["sha"] in group]
-            if len(here) > 1:
-                return None
+            here = [c for c in push["commits"] if c["sha"] in groups[sha]]
+            left = [(0, c) for s, (c, _) in last.items() if s not in shas(push)]
+            new = [(i, c) for i, c in enumerate(here) if c["sha"] not in last]
+            became = {} if push["linear"] else {
+                b["sha"]: what_changed(a, b)
+                for (_, a), (_, b) in pair_up(left, list(new), groups)}
+            for _, commit in new:
+                rows.append([tree, commit["sha"], became.get(commit["sha"], "added"), 0])
+                last[commit["sha"]] = commit, rows[-1]
             for commit in here:
-                if not last or commit["sha"] != last["sha"]:
-                    rows.append((tree, commit["sha"],
-                                 what_changed(last, commit) if last else "added"))
-                last = commit
+                last[commit["sha"]][1][3] += 1
+            if here:
+                last = {c["sha"]: last[c["sha"]] for c in here}
     return rows
 
 
