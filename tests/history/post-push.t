@@ -52,6 +52,8 @@ refused 'no commit beside' --base stable -n --log x unstable
 refused 'unknown option --bogus' --bogus
 refused '--last: expected a number' --base stable --last few unstable
 refused '--tree: expected a value' --tree
+refused '--tree: expected at most 64' --tree "$(printf %065d 0)" --base stable HEAD
+refused "got '99999999999999'" --base stable -n --time 99999999999999 unstable
 refused 'not a git repository' --repo "$tmp" --base stable unstable
 in_repo checkout -q --orphan other
 in_repo commit -q -m other
@@ -268,6 +270,46 @@ push 8 unstable
 is "$rc $(waiting)" '4 1' '... and stops no other'
 has "$out" "$url/pushes/" '... which is there'
 rm "$spool"/*.json
+
+# --- the server's caps: a cut, or a word, never a push that is refused for ever --------
+# many N BYTES: a branch of N commits, each with a subject of BYTES
+many() {
+	awk -v n="$1" -v bytes="$2" 'BEGIN {
+		while (length(text) < bytes)
+			text = text "\360\237\220\247"
+		print "reset refs/heads/many\nfrom refs/heads/stable\n"
+		for (i = 1; i <= n; i++) {
+			subject = i " " text
+			printf("commit refs/heads/many\nauthor %s <a@example.org> %s +0000\n" \
+				"committer c <c@example.org> 1785218400 +0000\n" \
+				"data %d\n%s\n", substr(text, 1, 1200), i > 1 ? "0" : "253402300800",
+				length(subject), subject)
+		}
+	}' | in_repo fast-import --quiet --force
+}
+many 2 1200
+push 9 many
+is "$rc$err$(waiting)" 00 'long subjects and authors, a date of the year 10000: the push goes'
+is "$(in_repo log -1 --format=%s many | wc -c)" 1203 '... which are longer than 1024 bytes'
+push 9 -n many
+is "$(field '.commits[0] | [(.subject | length), (.author | length), .authored_at]')" \
+	'[256,256,"1970-01-01T00:00:00Z"]' '... cut'
+many 4096 1
+push 9 many
+is "$rc$err$(waiting)" 00 '4096 commits go'
+many 4097 1
+push 9 many
+is "$rc $(waiting)" '64 0' 'one more is an error, not a push that waits'
+has "$err" "over 4096 commits above its base $(sha stable): the right --base?" '... that says why'
+"$SRC/ci/post-push" --tree linear --repo "$repo" --linear -n stable many >"$tmp/out" 2>"$tmp/err"
+is "$? $(jq -c '[.base, (.commits | length)]' "$tmp/out")" "0 [\"$(sha many~4096)\",4096]" \
+	'of a linear tree the newest 4096'
+has "$(cat "$tmp/err")" 'only its newest 4096 commits are sent' '... and that is said'
+many 3000 1020
+push 9 many
+is "$rc $(waiting)" '64 0' 'so is a document over 4 MB'
+has "$err" 'and the server takes 4194304' '... that says so'
+in_repo update-ref -d refs/heads/many
 
 # --- a log, twice; a bad network ------------------------------------------------------
 run --base stable --log "$tmp/log" --url "$url"
