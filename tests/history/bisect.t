@@ -21,6 +21,7 @@ cost=$(git -C "$linux" show "$1:cost")
 echo "${push:+pushed }$1" >>"$MMTREND_LAB/measured"
 case $cost in
 build) echo "the kernel does not build" >&2; exit 77 ;;
+qemu) echo "QEMU ended with 1" >&2; exit 77 ;;
 invalid) invalid='"the guest was watched"' cost=1000000 ;;
 esac
 jq --arg sha "$1" --argjson cost "$cost" --argjson invalid "[${invalid:-}]" '
@@ -81,6 +82,20 @@ is "$(listed)" '24 23 22 ' 'all that it may be'
 has "$out" 'one of these' 'named as a range'
 hasnt "$out" 'first slower' 'and nobody is blamed'
 has "$err" 'skipped: the kernel does not build' 'with the reason of each skip'
+hasnt "$err" '(known: ' 'which is news'
+steps=$(wc -l <"$tmp/lab/measured")
+bisect
+is "$rc $(wc -l <"$tmp/lab/measured")" "2 $steps" 'asked again, nothing is built again'
+has "$err" "skipped: the kernel does not build (known: $tmp/lab/bisect-" 'and the skip is told as known'
+rm "$tmp"/lab/bisect-*/*.unbuilt
+bisect
+is "$(wc -l <"$tmp/lab/measured")" $((steps + 2)) 'until that word is removed'
+
+tree 23:1400000 22=qemu
+bisect
+bisect
+is "$rc $(grep -c "$(sha c22)" "$tmp/lab/measured")" '2 2' \
+	'what failed for another reason is tried again'
 
 tree 23:1400000 20=invalid 10=build
 in_repo checkout -q --orphan nothing	# a HEAD that is no commit
