@@ -63,8 +63,12 @@ enum store_answer store_put_file(struct store *s, const char *sha256,
 enum store_answer store_get_file(struct store *s, const char *sha256,
 				 struct buf *body, struct err *e);
 
-/* What CI posts (route/pushdoc.h). STORE_CONFLICT: the same push, or the same
- * SHA, with other contents; @e says which. @id: the push's. */
+/*
+ * What CI posts (route/pushdoc.h). @id: the push's. Of a SHA, tree_hash,
+ * subject, author, authored_at and, in the same push, parent are for ever:
+ * STORE_CONFLICT, and @e says which. Whatever else is posted of the same push or
+ * SHA again is STORE_SAME: its tags are added, of the rest the first stands.
+ */
 struct push;
 enum store_answer store_put_push(struct store *s, const struct push *p,
 				 char id[HISTORY_ID], struct err *e);

@@ -92,7 +92,8 @@ struct push_job {
 	char id[HISTORY_ID], sha256[PACK_HEX];
 	char *tags;
 	struct commit *commits;
-	int64_t *revision, *patch;	/* ids */
+	int64_t *revision, *patch;	/* ids; 0: none */
+	bool known;		/* it was posted before */
 	sqlite3_stmt *st[4];	/* by enum */
 };
 
@@ -212,10 +213,13 @@ static int raise_all(struct store *s)
  * that the transaction has changed. */
 enum { REVISION_FIND, REVISION_ADD, PATCH_FIND, PATCH_ADD };
 static const char *const commit_sql[] = {
-	/* its patch, or its negative if a fact differs */
-	[REVISION_FIND] = "SELECT v.id, iif(v.tree_hash = ?2 AND p.content = ?3"
-		", p.id, -p.id) FROM revision v JOIN patch p ON p.id = v.patch"
-		" WHERE v.sha = ?1",
+	/* its patch, and the first of the facts in which it differs that git
+	 * hashes: what was derived of them stands as it came first */
+	[REVISION_FIND] = "SELECT v.id, v.patch, CASE WHEN v.tree_hash <> ?2"
+		" THEN 'tree_hash' WHEN p.subject <> ?3 THEN 'subject'"
+		" WHEN p.author <> ?4 THEN 'author' WHEN p.authored_at <> ?5"
+		" THEN 'authored_at' END FROM revision v"
+		" JOIN patch p ON p.id = v.patch WHERE v.sha = ?1",
 	[REVISION_ADD] = "INSERT INTO revision(sha, tree_hash, patch)"
 		" VALUES(?1, ?2, ?3)",
 	[PATCH_FIND] = "SELECT id FROM patch WHERE content = ?1",
@@ -240,36 +244,72 @@ static int64_t keep_patch(struct store *s, struct push_job *k,
 	return id < 0 ? id : sqlite3_last_insert_rowid(s->db);
 }
 
-/* The ids of commit @i and its patch. */
-static enum store_answer keep_commit(struct store *s, struct push_job *k,
+static enum store_answer contradicts(const struct push_job *k, size_t i,
+				     const char *field)
+{
+	err_set(k->job.e, "/commits/%zu/%s: \"%s\" is here already with "
+		"another", i, field, k->p->commits[i].sha);
+	return STORE_CONFLICT;
+}
+
+/* The ids of commit @i and its patch, if it is there. */
+static enum store_answer find_commit(struct store *s, struct push_job *k,
 				     size_t i)
 {
 	const struct commit *m = &k->commits[i];
 	sqlite3_stmt *st = k->st[REVISION_FIND];
-	bool there;
+	enum store_answer a = STORE_NEW;
+	const char *differs;
 
 	sqlite3_bind_blob(st, 1, m->sha, SHA_BYTES, SQLITE_STATIC);
 	sqlite3_bind_blob(st, 2, m->tree_hash, SHA_BYTES, SQLITE_STATIC);
-	sqlite3_bind_int64(st, 3, m->content);
-	there = sqlite3_step(st) == SQLITE_ROW;
-	k->revision[i] = sqlite3_column_int64(st, 0);
-	k->patch[i] = sqlite3_column_int64(st, 1);
-	if (sqlite3_reset(st) != SQLITE_OK)
-		return store_broke(s, &k->job);
-	if (there && k->patch[i] < 0) {
-		err_set(k->job.e, "/commits/%zu: \"%s\" is here already with "
-			"another tree, patch or text", i, m->c->sha);
-		return STORE_CONFLICT;
+	sqlite3_bind_text(st, 3, m->c->subject, -1, SQLITE_STATIC);
+	sqlite3_bind_text(st, 4, m->c->author, -1, SQLITE_STATIC);
+	sqlite3_bind_text(st, 5, m->c->authored_at, -1, SQLITE_STATIC);
+	if (sqlite3_step(st) == SQLITE_ROW) {
+		k->revision[i] = sqlite3_column_int64(st, 0);
+		k->patch[i] = sqlite3_column_int64(st, 1);
+		differs = (const char *)sqlite3_column_text(st, 2);
+		if (differs)
+			a = contradicts(k, i, differs);
 	}
-	if (there)
-		return STORE_NEW;
+	return sqlite3_reset(st) == SQLITE_OK ? a : store_broke(s, &k->job);
+}
+
+static enum store_answer keep_commit(struct store *s, struct push_job *k,
+				     size_t i)
+{
+	const struct commit *m = &k->commits[i];
+	enum store_answer a = find_commit(s, k, i);
+
+	if (a != STORE_NEW || k->revision[i])
+		return a;
 	k->patch[i] = keep_patch(s, k, m);
 	if (k->patch[i] < 0 ||
 	    step(k->st[REVISION_ADD], "bbi", m->sha, (size_t)SHA_BYTES,
 		 m->tree_hash, (size_t)SHA_BYTES, k->patch[i]) < 0)
 		return store_broke(s, &k->job);
 	k->revision[i] = sqlite3_last_insert_rowid(s->db);
-	return STORE_NEW;
+	return a;
+}
+
+#define MAX_TAGS	32	/* kept of one push: the first by name */
+#define WORDS(text) \
+	"SELECT value FROM json_each('[' || replace(json_quote(" text ")," \
+	" ' ', '\",\"') || ']') WHERE value NOT NULL"
+/* Tags come late and add up. -1; else whether there is a new one. */
+static int keep_tags(struct store *s, const struct push_job *k)
+{
+	if (once(store_query(s->db, "WITH all_of(tags) AS ("
+			     "SELECT group_concat(value, ' ') FROM ("
+			     WORDS("(SELECT tags FROM push WHERE key = ?1)")
+			     " UNION " WORDS("?2") " ORDER BY 1 LIMIT ?3))"
+			     " UPDATE push SET tags = (SELECT tags FROM all_of)"
+			     " WHERE key = ?1 AND tags IS NOT (SELECT tags"
+			     " FROM all_of)", "tti", k->id, k->tags,
+			     (int64_t)MAX_TAGS)) < 0)
+		return -1;
+	return sqlite3_changes(s->db) > 0;
 }
 
 static enum store_answer keep_push(struct store *s, struct push_job *k)
@@ -283,7 +323,7 @@ static enum store_answer keep_push(struct store *s, struct push_job *k)
 		a = keep_commit(s, k, i);
 	if (a != STORE_NEW)
 		return a;
-	buf_str(&revisions, "");
+	buf_str(&revisions, "");	/* empty, not null */
 	buf_str(&patches, "");
 	pack_ids(&revisions, k->revision, p->ncommits);
 	pack_ids(&patches, k->patch, p->ncommits);
@@ -294,44 +334,89 @@ static enum store_answer keep_push(struct store *s, struct push_job *k)
 	if (tree < 0 || !buf_ok(&revisions) || !buf_ok(&patches) ||
 	    raise_all(s) ||
 	    once(store_query(s->db, "INSERT INTO push(key, tree, pushed_at,"
-			     " old, new, base, linear, tags, commits, tip,"
-			     " sha256, revisions, patches) VALUES(?1, ?2, ?3,"
-			     " ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
-			     "tittttitiitbb", k->id, tree, p->pushed_at,
-			     p->old, p->new, p->base, p->linear, k->tags,
+			     " old, new, base, linear, commits, tip, sha256,"
+			     " revisions, patches) VALUES(?1, ?2, ?3, ?4, ?5,"
+			     " ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+			     "tittttiiitbb", k->id, tree, p->pushed_at,
+			     p->old, p->new, p->base, p->linear,
 			     (int64_t)p->ncommits, p->ncommits ?
 			     k->revision[p->ncommits - 1] : RECORD_NULL,
 			     k->sha256, revisions.s, revisions.len, patches.s,
-			     patches.len)) < 0)
+			     patches.len)) < 0 || keep_tags(s, k) < 0)
 		a = store_broke(s, &k->job);
 	buf_free(&revisions);
 	buf_free(&patches);
 	return a;
 }
 
+/* That its commits stand on each other as those of push @id do, which holds
+ * @n: what both have ends in the same tip. */
+static enum store_answer check_parents(struct store *s, struct push_job *k,
+				       int64_t id, size_t n)
+{
+	const struct push *p = k->p;
+	int64_t *was = read_revisions(s->db, id, n, k->job.e), below = 0;
+	unsigned char sha[SHA_BYTES];
+	enum store_answer a = was ? STORE_NEW : store_broke(s, &k->job);
+
+	if (p->ncommits && p->commits->parent) {
+		store_sha(p->commits->parent, '0', sha);
+		below = once(store_query(s->db, "SELECT id FROM revision"
+					 " WHERE sha = ?1", "b", sha,
+					 sizeof(sha)));
+	}
+	for (size_t i = 0; a == STORE_NEW && i < p->ncommits; i++) {
+		if (n + i > p->ncommits &&
+		    below != was[n + i - p->ncommits - 1])
+			a = contradicts(k, i, "parent");
+		below = k->revision[i];
+	}
+	free(was);
+	return a;
+}
+
+/* The same push as @id: only what git hashes can contradict it. */
+static enum store_answer check_again(struct store *s, struct push_job *k,
+				     int64_t id, size_t n)
+{
+	enum store_answer a = STORE_NEW;
+	int tags;
+
+	k->known = true;
+	for (size_t i = 0; a == STORE_NEW && i < k->p->ncommits; i++)
+		a = find_commit(s, k, i);
+	if (a == STORE_NEW)
+		a = check_parents(s, k, id, n);
+	if (a != STORE_NEW)
+		return a;
+	tags = keep_tags(s, k);
+	if (tags < 0 || (tags && raise_all(s)))
+		return store_broke(s, &k->job);
+	return tags ? STORE_NEW : STORE_SAME;
+}
+
 static enum store_answer apply_push(struct store *s, struct job *j)
 {
 	struct push_job *k = (struct push_job *)j;	/* its first member */
-	int64_t found = once(store_query(s->db, "SELECT 1 + (sha256 <> ?2)"
-					 " FROM push WHERE key = ?1", "tt",
-					 k->id, k->sha256));
+	sqlite3_stmt *st = store_query(s->db, "SELECT id, commits, sha256 = ?2"
+				       " FROM push WHERE key = ?1", "tt", k->id,
+				       k->sha256);
+	int rc = st ? sqlite3_step(st) : SQLITE_ERROR;
 	enum store_answer a = STORE_NEW;
 
-	if (found == 1)
-		return STORE_SAME;
-	if (found > 1) {
-		err_set(j->e, "/pushed_at: this push of \"%s\" is here already "
-			"with another base, tags or commits", k->p->tree);
-		return STORE_CONFLICT;
-	}
-	if (found < 0)
-		return store_broke(s, j);
+	if (rc == SQLITE_ROW && sqlite3_column_int(st, 2))
+		a = STORE_SAME;
+	else if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+		a = store_broke(s, j);
 	for (size_t i = 0; i < 4 && a == STORE_NEW; i++)
 		if (sqlite3_prepare_v2(s->db, commit_sql[i], -1, &k->st[i],
 				       NULL) != SQLITE_OK)
 			a = store_broke(s, j);
 	if (a == STORE_NEW)
-		a = keep_push(s, k);
+		a = rc == SQLITE_DONE ? keep_push(s, k) :
+			check_again(s, k, sqlite3_column_int64(st, 0),
+				    (size_t)sqlite3_column_int64(st, 1));
+	sqlite3_finalize(st);
 	for (size_t i = 0; i < 4; i++)
 		sqlite3_finalize(k->st[i]);
 	j->host = k->p->tree;
@@ -356,7 +441,7 @@ enum store_answer store_put_push(struct store *s, const struct push *p,
 	free(k.revision);
 	free(k.patch);
 	free(k.tags);
-	return a;
+	return a == STORE_NEW && k.known ? STORE_SAME : a;
 }
 
 /* --- a skip in --------------------------------------------------------- */

@@ -101,9 +101,36 @@ refused() {	# JQ STATUS TEXT
 	is "$(echo "$answer" | status)" "$2" "$2: $1"
 	has "$(echo "$answer" | head -1 | jq -r .error)" "$3" "... and why"
 }
-refused '.tags = ["v1"]' 409 '/pushed_at: this push of "mm-unstable" is here already'
-refused '.pushed_at = "2026-07-01T07:00:00Z" | .commits[2].subject = "x"' 409 '/commits/2: "'
-refused '.pushed_at = "2026-07-01T07:00:00Z" | .commits[2].tree_hash = .new' 409 '/commits/2: "'
+for what in subject author; do
+	refused ".commits[2].$what = \"x\"" 409 "/commits/2/$what: \""
+done
+refused '.commits[3].authored_at = "2026-07-09T00:00:00Z"' 409 '/commits/3/authored_at: "'
+refused '.pushed_at = "2026-07-01T07:00:00Z" | .commits[2].tree_hash = .new' 409 '/commits/2/tree_hash: "'
+refused '.commits[1].sha = "1111111111111111111111111111111111111111" |
+	.commits[2].parent = .commits[1].sha' 409 '/commits/2/parent: "'
+refused 'del(.commits[0:2]) | .commits[0].parent = .new' 409 '/commits/0/parent: "'
+again() {	# JQ: posted again it is the same
+	jq "$1" "$tmp/push1.json" >"$tmp/other.json"
+	answer=$(send pushes "$tmp/other.json")
+	is "$(echo "$answer" | status) $(echo "$answer" | jq -r '.status?' 2>/dev/null)" "200 same" "the same: $1"
+}
+seen() { json "pushes/$id1" '?show=all' | jq -cS .; }
+seen=$(seen)
+again '.commits[2].patch_id = null'
+again '.commits[2].patch_id_u0 = .new | .commits[2].files = ["mm/memory.c"]'
+again '.commits[1].link = "1@x" | .commits[1].quilt = "b.patch"'
+again '.base = .new | .linear = 1'
+again 'del(.commits[0:2])'
+again '.commits |= [(.[0] | .sha = "2222222222222222222222222222222222222222")] + . |
+	.commits[1].parent = .commits[0].sha'
+is "$(seen)" "$seen" "of what is derived the first stands"
+again '.tags = ["v2", "v1"]'
+again '.tags = ["a\"b"]'
+again '.tags = ["v1"]'
+is "$(json trees/$t | jq -r '.rows[0].tags')" 'a"b v1 v2' "tags add up"
+again '.tags = ["t1", "t2", "t3", "t4", "t5", "t6", "t7", "t8"]'
+for n in 1 2 3; do again ".tags = [\"1\", \"2\", \"3\", \"4\", \"5\", \"6\", \"7\", \"8\"] | .tags[] |= \"$n\" + ."; done
+is "$(json trees/$t | jq -r '.rows[0].tags' | wc -w)" 32 "32 of them"
 refused '.commits[2].parent = .new' 400 '/commits/2/parent: expected the sha of /commits/1'
 refused '.new = .base' 400 '/new: expected the last of commits'
 refused '.commits[1].sha = "x"' 400 '/commits/1/sha: expected a string of 40 lower-case hex digits, got "x"'

@@ -57,8 +57,8 @@ int main(void)
 	before = store_generation(s, NULL);
 	is_i(put("u", "2026-07-02T06:00:00Z", "2"), STORE_CONFLICT,
 	     "and so does a SHA in another tree");
-	is(e.msg, "/commits/1: \"" SHA("b") "\" is here already with another "
-	   "tree, patch or text", "which is named");
+	is(e.msg, "/commits/1/subject: \"" SHA("b") "\" is here already with "
+	   "another", "which is named");
 	is_i((long long)store_generation(s, NULL), (long long)before,
 	     "what is refused changes no page");
 	ok(!store_trees(s, &trees, &e) && trees.n == 1, "nor leaves a tree");
