@@ -4,7 +4,7 @@
 # make check      every test, by prove (installs nothing)
 # make demo       the whole path on this host; make demo-stop ends it
 # make lint       both compilers' warnings, analyzers, shell, tree rules
-# make bench      what a run costs the server
+# make bench      what a run, and history, cost the server
 # make fuzz       every fuzzer: its corpus, then FUZZ_SECONDS each
 # make lab-check  the lab's own tests, with a real kernel (after ci/deps lab)
 # make lab-matrix every patch group x size x architecture, as tables
@@ -129,6 +129,7 @@ lab-matrix:
 	ci/lab/matrix
 bench: all $(HELPERS)
 	BUILD=$(abspath $(BUILD)) tests/bench/run
+	BUILD=$(abspath $(BUILD)) tests/bench/history
 
 # --- fuzzers: clang, a folder of their own ---------------------------------
 FUZZ_SECONDS ?= 20
