@@ -32,7 +32,6 @@
 #define RECORD_MAX_PATCHES	32
 #define RECORD_MAX_NAME		64		/* bytes: labels, names of things */
 #define RECORD_MAX_TEXT		512		/* bytes: reasons, versions */
-#define RECORD_MAX_DEPTH	8		/* of JSON nesting */
 
 enum record_status {
 	RECORD_OK,

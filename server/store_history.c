@@ -98,7 +98,7 @@ struct push_job {
 };
 
 /* NULL for none; *@failed without memory. */
-static char *words(const struct push_words *w, bool *failed)
+static char *words(const struct record_strings *w, bool *failed)
 {
 	struct buf b = BUF_INIT;
 	char *s = NULL;

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../../common/err.h"
+#include "../../common/record.h"
 
 /* Every size that a stranger controls. */
 #define PUSH_MAX_BODY		(4u << 20)	/* bytes of JSON */
@@ -19,30 +19,27 @@
 #define PUSH_MAX_NAME		64		/* bytes: of a tree, a host */
 #define PUSH_MAX_WORD		256		/* bytes: tags, Message-IDs */
 #define PUSH_MAX_TEXT		1024		/* bytes: subjects, authors */
-#define PUSH_MAX_DEPTH		4		/* of JSON nesting */
 #define SKIP_MAX_BODY		(16u << 10)
-
-struct push_words { const char *v[PUSH_MAX_FILES]; size_t n; };
 
 struct push_commit {		/* null: NULL */
 	const char *sha, *tree_hash, *parent;
 	const char *subject, *author, *authored_at;
 	const char *patch_id, *patch_id_u0, *link, *quilt;
-	struct push_words files;	/* of interest, that it touches */
+	struct record_strings files;	/* of interest, that it touches */
 };
 
 struct push {
 	const char *schema, *tree, *pushed_at, *old, *new, *base;
 	int64_t linear;			/* 1: a tree that is never rebased */
-	struct push_words tags;
+	struct record_strings tags;
 	struct push_commit *commits; size_t ncommits;	/* oldest first */
-	void *json;			/* owns the text */
+	void *mem;			/* owns all of it */
 };
 
 struct skip {
 	const char *schema, *host, *push, *commit;	/* one of the two */
 	const char *reason;
-	void *json;
+	void *mem;
 };
 
 /*

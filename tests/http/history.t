@@ -136,8 +136,8 @@ refused '.new = .base' 400 '/new: expected the last of commits'
 refused '.commits[1].sha = "x"' 400 '/commits/1/sha: expected a string of 40 lower-case hex digits, got "x"'
 refused 'del(.commits[3].author)' 400 '/commits/3/author: missing, expected'
 refused '.commits[0].surprise = 1' 400 '/commits/0/surprise: unknown key'
-refused '.pushed_at = "2026-02-30T00:00:00Z"' 400 '/pushed_at: expected a string with a time that exists'
-refused '.commits[0].subject = "a\u202eb"' 400 '/commits/0/subject: expected a string of 0 to 1024 bytes, without control'
+refused '.pushed_at = "2026-02-30T00:00:00Z"' 400 '/pushed_at: expected a string of 20 bytes, a time that exists'
+refused '.commits[0].subject = "a\u202eb"' 400 '/commits/0/subject: control or invisible character U+202E'
 refused '.tree = "../x"' 400 '/tree: expected a string of 1 to 64 characters'
 head -c 4194305 /dev/zero | tr '\0' ' ' >"$tmp/big"
 is "$(send pushes "$tmp/big" -H Expect: | status)" 413 "413: over 4 MB"

@@ -231,8 +231,8 @@ static void refusals(void)
 		"cell is \"skip\"",
 		"a skip without its reason");
 	REFUSED(r->started_at = lit("2026-13-01T00:00:00Z"),
-		"/started_at: expected a "
-		"time that exists, like \"2026-11-30T11:04:56Z\", got "
+		"/started_at: expected a string of 20 bytes, a time that "
+		"exists, like \"2026-11-30T11:04:56Z\" or null, got "
 		"\"2026-13-01T00:00:00Z\"",
 		"month 13");
 }

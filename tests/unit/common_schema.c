@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "../../common/buf.h"
+#include "../../common/field.h"
 #include "../../common/record.h"
 #include "../../common/record.def"
 #include "../tap.h"
@@ -89,12 +90,12 @@ static void make_schema(struct buf *out)
 		   "other.\",\n"
 		   " \"$defs\": {\"text\": {\"maxLength\": %d, "
 		   "\"pattern\": \"^[^", RECORD_MAX_TEXT);
-	for (size_t i = 0; i < N(refused); i++) {
-		if (refused[i].last > 0xffff)	/* as JSON writes U+E0000 */
+	for (size_t i = 0; i < FIELD_REFUSED; i++) {
+		if (field_refused[i].last > 0xffff)	/* as JSON writes U+E0000 */
 			buf_str(out, "\\udb40\\udc00-\\udb40\\udc7f");
 		else
 			buf_printf(out, "\\\\u%04x-\\\\u%04x",
-				   refused[i].first, refused[i].last);
+				   field_refused[i].first, field_refused[i].last);
 	}
 	buf_str(out, "]*$\"},\n  \"run\": ");
 	schema_value(out, &run, 2);

@@ -76,7 +76,7 @@ static void takes(const char *doc, const char *from, const char *to)
 #define C40 "cccccccccccccccccccccccccccccccccccccccc"
 #define ONE "1111111111111111111111111111111111111111"
 #define HEX "expected a string of 40 lower-case hex digits"
-#define TIME "expected a string with a time that exists, like " \
+#define TIME "expected a string of 20 bytes, a time that exists, like " \
 	     "\"2026-11-30T11:04:56Z\""
 
 static const struct { const char *from, *to, *want; } wrong[] = {
@@ -84,7 +84,8 @@ static const struct { const char *from, *to, *want; } wrong[] = {
 	{ "\"linear\": 0,", "\"linear\": 0, \"linear\": 0,",
 	  "line 8, column 22: duplicate object key near '\"linear\"'" },
 	{ "mmtrend.push/1", "mmtrend.push/2",
-	  "/schema: expected mmtrend.push/1, got \"mmtrend.push/2\"" },
+	  "/schema: expected a string of 14 bytes, \"mmtrend.push/1\", got "
+	  "\"mmtrend.push/2\"" },
 	{ "\"tree\": \"mm-unstable\",", "",
 	  "/tree: missing, expected a string of 1 to 64 characters from A-Z "
 	  "a-z 0-9 . _ -, a letter or a digit first" },
@@ -99,17 +100,16 @@ static const struct { const char *from, *to, *want; } wrong[] = {
 	  "/old: " HEX " or null, got 7" },
 	{ "\"new\": \"" C40 "\"", "\"new\": null", "/new: " HEX ", got null" },
 	{ "\"linear\": 0", "\"linear\": true",
-	  "/linear: expected an integer, 0 or 1, got true" },
+	  "/linear: expected an integer of 0 to 1, got true" },
 	{ "\"linear\": 0", "\"linear\": 2",
-	  "/linear: expected an integer, 0 or 1, got 2" },
+	  "/linear: expected an integer of 0 to 1, got 2" },
 	{ "\"mm-everything-2026-07-28-06-18\"", "\"a b\"",
 	  "/tags/0: expected a string of 1 to 256 ASCII characters but "
 	  "spaces, got \"a b\"" },
 	{ "\"mm-everything-2026-07-28-06-18\"", "1,2,3,4,5,6,7,8,9",
-	  "/tags: expected an array of 0 to 8 strings, got "
-	  "[1, 2, 3, 4, 5, 6, 7, 8, 9]" },
+	  "/tags: expected an array of 0 to 8 values or null, got 9" },
 	{ "\"commits\"", "\"commit\"",
-	  "/commits: missing, expected an array of 0 to 4096 objects" },
+	  "/commits: missing, expected an array of 0 to 4096 values" },
 	{ "\"subject\"", "\"title\": \"\", \"subject\"",
 	  "/commits/0/title: unknown key" },
 	{ "\"parent\": \"" A40 "\"", "\"parent\": \"" ONE "\"",
@@ -119,26 +119,23 @@ static const struct { const char *from, *to, *want; } wrong[] = {
 	{ "\"new\": \"" C40 "\"", "\"new\": \"" ONE "\"",
 	  "/new: expected the last of commits, \"" C40 "\"" },
 	{ "a0a0", "A0A0", "/commits/0/tree_hash: " HEX ", got "
-	  "\"A0A0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a..." },
+	  "\"A0A0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0\"" },
 	{ "Merge branch", "a\\u202eb",
-	  "/commits/1/subject: expected a string of 0 to 1024 bytes, without "
-	  "control or invisible characters, got \"a???b 'x'\"" },
+	  "/commits/1/subject: control or invisible character U+202E" },
 	{ "Merge branch", "a\\tb",
-	  "/commits/1/subject: expected a string of 0 to 1024 bytes, without "
-	  "control or invisible characters, got \"a\\tb 'x'\"" },
+	  "/commits/1/subject: control or invisible character U+0009" },
 	{ "\"author\": \"A", "\"author\": 5, \"x\": \"A",
-	  "/commits/1/author: expected a string of 0 to 1024 bytes, without "
-	  "control or invisible characters, got 5" },
+	  "/commits/1/author: expected a string of 0 to 1024 bytes, got 5" },
 	{ "9a1f03cc", "9a1f03c", "/commits/0/patch_id: " HEX
-	  " or null, got \"9a1f03c9a1f03cc9a1f03cc9a1f03cc9a1f03cc..." },
+	  " or null, got \"9a1f03c9a1f03cc9a1f03cc9a1f03cc9a1f03cc\"" },
 	{ "20260720120000.1234", "<x> y", "/commits/0/link: expected a string "
-	  "of 1 to 256 ASCII characters but spaces, got "
+	  "of 1 to 256 ASCII characters but spaces or null, got "
 	  "\"<x> y-2-zoe@example.org\"" },
 	{ "\"mm/gup.c\"", "null", "/commits/0/files/0: expected a string of 1 "
 	  "to 256 ASCII characters but spaces, got null" },
-	{ "\"mm/gup.c\"", "[[[[[]]]]]", "nested deeper than 4" },
+	{ "\"mm/gup.c\"", "[[[[[]]]]]", "nested deeper than 8" },
 	{ "\"commits\": [", "\"commits\": [5,",
-	  "/commits/0/: expected an object, got 5" },
+	  "/commits/0: expected an object, got 5" },
 	{ "Merge", "\\u0000", "line 28, column 33: \\u0000 is not allowed" },
 }, wrong_skip[] = {
 	{ "null", "\"" A40 "\"", "/commit: expected either this or push" },
@@ -146,7 +143,8 @@ static const struct { const char *from, *to, *want; } wrong[] = {
 	{ "lab1", "", "/host: expected a string of 1 to 64 characters from A-Z "
 	  "a-z 0-9 . _ -, a letter or a digit first, got \"\"" },
 	{ "mmtrend.skip", "mmtrend.push",
-	  "/schema: expected mmtrend.skip/1, got \"mmtrend.push/1\"" },
+	  "/schema: expected a string of 14 bytes, \"mmtrend.skip/1\", got "
+	  "\"mmtrend.push/1\"" },
 };
 
 static void said(const struct err *e, const char *begin)
@@ -168,7 +166,7 @@ static void caps(const char *doc)
 	buf_str(&b, "], \"more\": [");
 	text = edit(doc, "\"commits\": [", b.s);
 	is_i(push_parse(text, strlen(text), &p, &e), -1, "4,097 commits");
-	said(&e, "/commits: expected an array of 0 to 4096 objects");
+	said(&e, "/commits: expected an array of 0 to 4096 values");
 	push_free(&p);
 	free(text);
 	buf_reset(&b, 0);

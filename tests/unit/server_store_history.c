@@ -19,9 +19,9 @@ static enum store_answer put(const char *tree, const char *at,
 	struct push_commit c[] = {
 		{ SHA("a"), SHA("0"), SHA("9"), "one", "A <a@b>",
 		  "2026-07-01T00:00:00Z", SHA("1"), SHA("2"), NULL, NULL,
-		  { { NULL }, 0 } },
+		  { NULL, 0 } },
 		{ SHA("b"), SHA("0"), SHA("a"), subject, "A <a@b>",
-		  "2026-07-01T00:00:00Z", NULL, NULL, NULL, NULL, { { NULL }, 0 } },
+		  "2026-07-01T00:00:00Z", NULL, NULL, NULL, NULL, { NULL, 0 } },
 	};
 	struct push p = {
 		.tree = tree, .pushed_at = at, .new = SHA("b"), .commits = c,
