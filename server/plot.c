@@ -76,40 +76,14 @@ struct draft {
 
 /* --- text ------------------------------------------------------------- */
 
-/* The length of a character that XML allows and a line can hold; else 0. */
-static size_t utf8_len(const unsigned char *s)
-{
-	static const uint32_t least[] = { 0, 0x20, 0xa0, 0x800, 0x10000 };
-	size_t len = *s < 0x80 ? 1 : *s >> 5 == 6 ? 2 : *s >> 4 == 14 ? 3 :
-		     *s >> 3 == 30 ? 4 : 0;
-	uint32_t c = len > 1 ? *s & (0x7fu >> len) : *s;
-
-	for (size_t i = 1; i < len; i++) {
-		if (s[i] >> 6 != 2)
-			return 0;
-		c = c << 6 | (s[i] & 0x3f);
-	}
-	if (!len || c < least[len] || c == 0x7f || c > 0x10ffff ||
-	    (c >= 0xd800 && c < 0xe000) || (c >= 0xfffe && c <= 0xffff) ||
-	    (c >= 0x2028 && c <= 0x202e))
-		return 0;
-	return len;
-}
-
-/* @out: @s as clean UTF-8, '?' for what is not, cut after @max characters. */
+/* @out: @s in printable ASCII, '?' for all else, cut after @max characters. */
 static void clean(struct buf *out, const char *s, size_t max)
 {
-	for (size_t chars = 1; *s; chars++) {
-		size_t len = utf8_len((const unsigned char *)s);
-		size_t step = len ? len : 1;
+	size_t n = 0;
 
-		if (chars == max && s[step]) {
-			buf_str(out, "\xe2\x80\xa6");	/* an ellipsis */
-			return;
-		}
-		buf_add(out, len ? s : "?", step);
-		s += step;
-	}
+	for (; s[n] && n < max; n++)
+		buf_char(out, s[n] < ' ' || s[n] > '~' ? '?' : s[n]);
+	buf_str(out, s[n] ? "..." : "");
 }
 
 /* A gnuplot string with its quotes. Labels of ticks are formats: % doubles. */
@@ -134,10 +108,8 @@ static size_t longest_of(const char *const *text, size_t n)
 	size_t longest = 1;
 
 	for (size_t i = 0; i < n; i++) {
-		size_t chars = 0;
+		size_t chars = strnlen(text[i], LABEL_CHARS);
 
-		for (const char *s = text[i]; *s && chars < LABEL_CHARS; s++)
-			chars += ((unsigned char)*s & 0xc0) != 0x80;
 		longest = chars > longest ? chars : longest;
 	}
 	return longest;

@@ -3,7 +3,7 @@
 #define SERVER_PLOT_H
 /*
  * A view -> a gnuplot script -> a picture. Scripts come from fixed templates;
- * numbers only enter through data blocks, text only octal-escaped. Values are
+ * numbers only enter through data blocks, text only as octal-escaped ASCII. Values are
  * divided into a readable unit here (report.h).
  */
 #include <stdbool.h>

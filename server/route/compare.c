@@ -285,22 +285,6 @@ static bool is_one_table(const struct store_pair *a, const struct store_pair *b)
 	       a->rev == b->rev;
 }
 
-/* The well-known command that measures the same stands with the trend. */
-static void same_as(struct view *v, const struct compare *p,
-		    const struct store_pair *x)
-{
-	struct store_trend_query query = {
-		.host = p->host, .bench = x->bench, .metric = x->metric,
-		.params = x->params, .last = 1,
-	};
-	struct store_trend t = { 0 };
-
-	if (store_trend(p->q->site->store, &query, &t, NULL) <= STORE_SAME &&
-	    t.same_as)
-		view_head(v, "same as: %s", t.same_as);
-	store_trend_free(&t);
-}
-
 static size_t table_end(const struct compare *p, size_t from)
 {
 	size_t to = from + 1;
@@ -348,7 +332,8 @@ static void table(struct view *v, const struct compare *p, size_t from,
 	view_cols(v, cols, sizeof(cols) / sizeof(*cols));
 	view_head_params(v, x->params);
 	view_head(v, "machine %s", x->epoch);
-	same_as(v, p, x);
+	if (x->same_as)
+		view_head(v, "same as: %s", x->same_as);
 	for (size_t i = from; i < to; i++)
 		row(v, p, &p->t.v[i], unit, &why);
 	if (!unfit(p, VERDICT_SAME))
