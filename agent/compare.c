@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Says what pairs of figures tell, in a mail's form and in JSON. */
+#include <jansson.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -373,104 +375,75 @@ static void tell(const struct compare *c, struct buf *out)
 
 /* --- for programs -------------------------------------------------------- */
 
-static void json_text(struct buf *b, const char *key, const char *text)
+static json_t *number(int64_t v)
 {
-	buf_printf(b, "\"%s\":", key);
-	buf_json(b, text);
-	buf_char(b, ',');
+	return v == RECORD_NULL ? json_null() : json_integer(v);
 }
 
-static void json_int(struct buf *b, const char *key, int64_t v)
-{
-	buf_printf(b, "\"%s\":", key);
-	if (v == RECORD_NULL)
-		buf_str(b, "null");
-	else
-		buf_i64(b, v);
-	buf_char(b, ',');
-}
-
-/* The last comma goes. */
-static void json_end(struct buf *b, const char *end)
-{
-	if (b->len && b->s[b->len - 1] == ',')
-		buf_reset(b, b->len - 1);
-	buf_str(b, end);
-}
-
-static void json_side(struct buf *b, const struct sides *s, int side)
+static json_t *side_json(const struct sides *s, int side)
 {
 	size_t n;
 	const struct record **docs = sides_docs(s, side, &n);
 	const struct record_kernel *k = &docs[0]->kernel;
+	json_t *patches = json_array(), *runs = json_array(), *j;
 	struct buf name = BUF_INIT;
 
 	sides_kernel(k, &name);
-	b->failed |= !buf_ok(&name);
-	buf_printf(b, "\"%s\":{", sides_names[side]);
-	json_text(b, "kernel", name.s);
-	json_text(b, "release", k->release);
-	json_text(b, "commit", k->commit);
-	json_text(b, "build_id", k->build_id);
-	json_text(b, "config_sha256", k->config_sha256);
-	json_text(b, "compiler", k->compiler);
-	json_text(b, "emulator", docs[0]->host.vol.emulator);
-	json_text(b, "host", docs[0]->host.label);
-	buf_str(b, "\"patches\":[");
-	for (size_t i = 0; i < k->patches.n; i++) {
-		buf_json(b, k->patches.v[i]);
-		buf_char(b, ',');
-	}
-	json_end(b, "],\"runs\":[");
-	for (size_t i = 0; i < n; i++) {
-		buf_json(b, docs[i]->id);
-		buf_char(b, ',');
-	}
-	json_end(b, "]},");
+	for (size_t i = 0; i < k->patches.n; i++)
+		json_array_append_new(patches, json_string(k->patches.v[i]));
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(runs, json_string(docs[i]->id));
+	j = json_pack("{s:s?, s:s?, s:s?, s:s?, s:s?, s:s?, s:s?, s:s?, s:o, s:o}",
+		      "kernel", buf_ok(&name) ? name.s : NULL,
+		      "release", k->release, "commit", k->commit,
+		      "build_id", k->build_id,
+		      "config_sha256", k->config_sha256,
+		      "compiler", k->compiler,
+		      "emulator", docs[0]->host.vol.emulator,
+		      "host", docs[0]->host.label,
+		      "patches", patches, "runs", runs);
 	buf_free(&name);
+	return j;
 }
 
-static void json_figure(struct buf *b, const char *key, const struct figure *f)
+static json_t *figure_json(const struct figure *f)
 {
-	buf_printf(b, "\"%s\":{", key);
-	json_int(b, "value", f->value);
-	json_int(b, "spread", f->spread);
-	json_int(b, "launches", (int64_t)f->n);
-	json_int(b, "boots", (int64_t)f->boots);
-	json_text(b, "status", record_status_name(f->status));
-	json_text(b, "reason", f->reason);
-	json_end(b, "},");
+	return json_pack("{s:o, s:o, s:I, s:I, s:s, s:s?}",
+			 "value", number(f->value), "spread", number(f->spread),
+			 "launches", (json_int_t)f->n,
+			 "boots", (json_int_t)f->boots,
+			 "status", record_status_name(f->status),
+			 "reason", f->reason);
 }
 
-static void json_row(struct buf *b, const struct table *t,
-		     const struct row *row)
+static json_t *row_json(const struct table *t, const struct row *row)
 {
 	const struct verdict_pair *p = &row->pair;
+	double change = 100 * ((double)p->after - (double)p->before) /
+			(double)p->before;
+	bool changes = p->before > 0 && p->after != RECORD_NULL;
 	struct buf params = BUF_INIT;
 	char text[REPORT_VALUE];
+	json_t *j;
 
+	buf_str(&params, "");
 	record_params_text(t->bench, &params);
-	b->failed |= !buf_ok(&params);
-	buf_str(b, "\n{");
-	json_text(b, "bench", t->bench->name);
-	json_int(b, "rev", t->bench->rev);
-	json_text(b, "params", params.s ? params.s : "");
-	json_text(b, "metric", t->metric->name);
-	json_text(b, "unit", p->exact ? "insns" : t->metric->unit);
-	json_text(b, "better", p->better == RECORD_LOWER ? "lower" : "higher");
-	json_int(b, "ops", p->ops);
-	json_int(b, "folio_bytes", p->folio_bytes);
-	for (int side = 0; side < 2; side++)
-		json_figure(b, sides_names[side], &row->side[side]);
-	if (p->before > 0 && p->after != RECORD_NULL)
-		buf_printf(b, "\"change_percent\":%.4f,", 100 *
-			   ((double)p->after - (double)p->before) /
-			   (double)p->before);
-	else
-		json_text(b, "change_percent", NULL);
-	json_text(b, "verdict", verdict_text(p, text));
-	buf_printf(b, "\"alarm\":%s},", verdict_alarm(p) ? "true" : "false");
+	j = json_pack("{s:s, s:I, s:s?, s:s, s:s, s:s, s:I, s:I, s:o, s:o, s:o,"
+		      " s:s, s:b}", "bench", t->bench->name,
+		      "rev", (json_int_t)t->bench->rev, "params", params.s,
+		      "metric", t->metric->name,
+		      "unit", p->exact ? "insns" : t->metric->unit,
+		      "better", p->better == RECORD_LOWER ? "lower" : "higher",
+		      "ops", (json_int_t)p->ops,
+		      "folio_bytes", (json_int_t)p->folio_bytes,
+		      sides_names[0], figure_json(&row->side[0]),
+		      sides_names[1], figure_json(&row->side[1]),
+		      "change_percent", changes ?
+		      json_real(round(change * 1e4) / 1e4) : json_null(),
+		      "verdict", verdict_text(p, text),
+		      "alarm", verdict_alarm(p));
 	buf_free(&params);
+	return j;
 }
 
 static void tell_json(struct compare *c, struct buf *b)
@@ -480,22 +453,27 @@ static void tell_json(struct compare *c, struct buf *b)
 		[COMPARE_OPEN] = "not judged yet",
 		[COMPARE_NOT_VALID] = "not valid",
 	};
+	json_t *rows = json_array(), *j;
+	char *text;
 
-	buf_char(b, '{');
-	json_text(b, "schema", "mmtrend.compare/1");
-	json_text(b, "result", results[c->result]);
-	buf_reset(&c->obstacle, c->obstacle.len - (c->obstacle.len > 0));
-	json_text(b, "no_verdict", c->obstacle.s);
-	buf_printf(b, "\"same_kernel\":%s,",
-		   c->sides.same_kernel ? "true" : "false");
-	for (int side = 0; side < 2; side++)
-		json_side(b, &c->sides, side);
-	buf_str(b, "\"rows\":[");
 	for (size_t i = 0; i < c->pairs.n; i++)
 		for (size_t k = 0; k < c->pairs.tables[i].n; k++)
-			json_row(b, &c->pairs.tables[i],
-				 &c->pairs.tables[i].rows[k]);
-	json_end(b, "]}\n");
+			json_array_append_new(rows,
+				row_json(&c->pairs.tables[i],
+					 &c->pairs.tables[i].rows[k]));
+	buf_reset(&c->obstacle, c->obstacle.len - (c->obstacle.len > 0));
+	j = json_pack("{s:s, s:s, s:s?, s:b, s:o, s:o, s:o}",
+		      "schema", "mmtrend.compare/1", "result", results[c->result],
+		      "no_verdict", c->obstacle.s,
+		      "same_kernel", c->sides.same_kernel,
+		      sides_names[0], side_json(&c->sides, 0),
+		      sides_names[1], side_json(&c->sides, 1), "rows", rows);
+	text = json_dumps(j, JSON_COMPACT | JSON_REAL_PRECISION(12));
+	if (text)
+		buf_printf(b, "%s\n", text);
+	b->failed |= !text;
+	free(text);
+	json_decref(j);
 }
 
 /* --- the whole ----------------------------------------------------------- */

@@ -52,11 +52,13 @@ struct args {			/* what all the option tables fill */
 	bool help;
 };
 
+enum { CHECK = 1, RUN = 2, COMPARE = 4, PUSH = 8, SKIP = 16 };	/* who takes it */
 /* TEXT fills a const char *, the others 64 bits; a FLAG's are then 1. */
 enum kind { FLAG, TEXT, NUMBER, SIZE };
 
 struct option_row {
 	const char *name;	/* "--size", "-o" */
+	unsigned of;		/* commands */
 	const char *arg;	/* NULL: a flag */
 	enum kind kind;
 	bool measuring;		/* goes into the document */
@@ -68,7 +70,7 @@ struct option_row {
 struct command {
 	const char *name;
 	int (*handler)(struct args *);
-	const struct option_row *options;
+	unsigned options;	/* its bit; 0: none */
 	const char *files;	/* "FILE", "[FILE...]"; NULL: takes none */
 	size_t min_files, max_files;
 	const char *help;
@@ -405,136 +407,106 @@ static int do_version(struct args *a)
 
 #define AT(field) offsetof(struct args, field)
 
-static const struct option_row no_options[] = { { .name = NULL } };
-
-#ifndef MMTREND_NO_PUSH
-#define URL_OPTIONS \
-	{ "--url", "URL", TEXT, false, AT(push.url), .help = \
-	  "server (default: MMTREND_URL, else http://127.0.0.1:8080)" }, \
-	{ "--insecure", NULL, FLAG, false, AT(push.insecure), .help = \
-	  "allow plain http to other machines" }
-#define TOKEN_OPTION \
-	{ "--token-file", "FILE", TEXT, false, AT(push.token_file), .help = \
-	  "file of mode 0600 with a token (default: MMTREND_TOKEN_FILE)" }
-#endif
-
-static const struct option_row check_options[] = {
-	{ "--tune", NULL, FLAG, false, AT(tune), .help =
+static const struct option_row options[] = {
+	{ "--tune", CHECK, NULL, FLAG, false, AT(tune), .help =
 	  "set what makes noise and can be undone, until `mmtrend undo`" },
-	{ .name = NULL },
-};
-
-static const struct option_row run_options[] = {
-	{ "--bench", "a,b", TEXT, true, AT(run.bench), .help =
+	{ "--bench", RUN, "a,b", TEXT, true, AT(run.bench), .help =
 	  "benchmarks or families of `mmtrend list` (default: all)" },
-	{ "--size", "base,64k,pmd,all", TEXT, true, AT(run.size), .help =
+	{ "--size", RUN, "base,64k,pmd,all", TEXT, true, AT(run.size), .help =
 	  "folio sizes (default: all of this kernel)" },
-	{ "--launches", "N", NUMBER, true, AT(run.launches), 1,
+	{ "--launches", RUN, "N", NUMBER, true, AT(run.launches), 1,
 	  RECORD_MAX_LAUNCHES, "processes per benchmark and size" },
-	{ "--iterations", "N", NUMBER, true, AT(run.iterations), 1,
+	{ "--iterations", RUN, "N", NUMBER, true, AT(run.iterations), 1,
 	  RECORD_MAX_ITERATIONS, "samples per process" },
-	{ "--memory", "SIZE", SIZE, true, AT(run.params.memory_bytes), .help =
+	{ "--memory", RUN, "SIZE", SIZE, true, AT(run.params.memory_bytes), .help =
 	  "memory that is measured over, such as 256m" },
-	{ "--pages-per-call", "N", NUMBER, true, AT(run.params.pages_per_call), 1,
+	{ "--pages-per-call", RUN, "N", NUMBER, true, AT(run.params.pages_per_call), 1,
 	  INT32_MAX, "base pages that one gup call takes" },
-	{ "--read", NULL, FLAG, true, AT(run.params.read), .help =
+	{ "--read", RUN, NULL, FLAG, true, AT(run.params.read), .help =
 	  "gup for reading only, not for writing" },
-	{ "--shared", NULL, FLAG, true, AT(run.params.shared), .help =
+	{ "--shared", RUN, NULL, FLAG, true, AT(run.params.shared), .help =
 	  "gup of shared memory" },
-	{ "--hugetlb", NULL, FLAG, true, AT(run.params.hugetlb), .help =
+	{ "--hugetlb", RUN, NULL, FLAG, true, AT(run.params.hugetlb), .help =
 	  "gup of hugetlb memory" },
-	{ "--stride", "SIZE", SIZE, true, AT(run.params.stride_bytes), .help =
+	{ "--stride", RUN, "SIZE", SIZE, true, AT(run.params.stride_bytes), .help =
 	  "bytes from one load to the next, where a benchmark has them" },
-	{ "--seed", "N", NUMBER, true, AT(run.seed), 0, INT64_MAX,
+	{ "--seed", RUN, "N", NUMBER, true, AT(run.seed), 0, INT64_MAX,
 	  "of the shuffle of launches (default: random)" },
-	{ "--more", "FILE", TEXT, false, AT(more), .help =
+	{ "--more", RUN, "FILE", TEXT, false, AT(more), .help =
 	  "measure the same again: benchmarks, sizes, counts of a document" },
-#ifndef MMTREND_NO_PUSH
-	{ "--for", NULL, FLAG, false, AT(todo), .help =
-	  "measure what the server's /todo lists for this host and kernel" },
-	URL_OPTIONS,
-#endif
-	{ "--host", "LABEL", TEXT, false, AT(run.host.label), .help =
+	{ "--host", RUN, "LABEL", TEXT, false, AT(run.host.label), .help =
 	  "name of this machine (default: host- and random digits)" },
-	{ "--commit", "SHA", TEXT, false, AT(run.host.commit), .help =
+	{ "--commit", RUN, "SHA", TEXT, false, AT(run.host.commit), .help =
 	  "commit of the running kernel, 40 hex digits" },
-	{ "--tree", "NAME", TEXT, false, AT(run.host.tree), .help =
+	{ "--tree", RUN, "NAME", TEXT, false, AT(run.host.tree), .help =
 	  "tree that the commit is of" },
-	{ "--tree-hash", "SHA", TEXT, false, AT(run.host.tree_hash), .help =
+	{ "--tree-hash", RUN, "SHA", TEXT, false, AT(run.host.tree_hash), .help =
 	  "git tree that the kernel was built from, 40 hex digits" },
-	{ "--patches", "a,b", TEXT, false, AT(run.host.patches), .help =
+	{ "--patches", RUN, "a,b", TEXT, false, AT(run.host.patches), .help =
 	  "groups of patches on top of the commit or release" },
-	{ "-o", "FILE", TEXT, false, AT(out), .help =
+	{ "-o", RUN, "FILE", TEXT, false, AT(out), .help =
 	  "write the document to FILE, or with - to stdout, not to the spool" },
-	{ "--id", "UUID", TEXT, false, AT(run.id), .help = "of the run (lab)" },
-	{ "--time", "T", TEXT, false, AT(run.started_at), .help =
+	{ "--id", RUN, "UUID", TEXT, false, AT(run.id), .help = "of the run (lab)" },
+	{ "--time", RUN, "T", TEXT, false, AT(run.started_at), .help =
 	  "when the run started, as 2026-11-30T11:04:56Z (lab)" },
-	{ "--clock", "C", TEXT, false, AT(run.clock), .help =
+	{ "--clock", RUN, "C", TEXT, false, AT(run.clock), .help =
 	  "what the clock counts: monotonic or insns (lab)" },
-	{ "--emulator", "E", TEXT, false, AT(run.host.emulator), .help =
+	{ "--emulator", RUN, "E", TEXT, false, AT(run.host.emulator), .help =
 	  "what counts the instructions, with its version (lab)" },
-	{ "--boot-id", "B", TEXT, false, AT(run.host.boot_id), .help =
+	{ "--boot-id", RUN, "B", TEXT, false, AT(run.host.boot_id), .help =
 	  "of this boot (lab)" },
-	{ .name = NULL },
-};
-
-static const struct option_row compare_options[] = {
-	{ "--form", "F", TEXT, false, AT(compare.form), .help =
+	{ "--form", COMPARE, "F", TEXT, false, AT(compare.form), .help =
 	  "full, commit-log (tables) or cover (tables and machine)" },
-	{ "--title", "TEXT", TEXT, false, AT(compare.title), .help =
+	{ "--title", COMPARE, "TEXT", TEXT, false, AT(compare.title), .help =
 	  "of the report (default: the two kernels)" },
-	{ "--rerun", "CMD", TEXT, false, AT(compare.rerun), .help =
+	{ "--rerun", COMPARE, "CMD", TEXT, false, AT(compare.rerun), .help =
 	  "what the report names to measure again (default: mmtrend run ...)" },
-	{ "--json", NULL, FLAG, false, AT(compare.json), .help =
+	{ "--json", COMPARE, NULL, FLAG, false, AT(compare.json), .help =
 	  "for programs instead" },
-	{ .name = NULL },
-};
-
 #ifndef MMTREND_NO_PUSH
-static const struct option_row push_options[] = {
-	URL_OPTIONS,
-	TOKEN_OPTION,
-	{ .name = NULL },
-};
-
-static const struct option_row skip_options[] = {
-	{ "--host", "LABEL", TEXT, false, AT(skip.host), .help =
+	{ "--for", RUN, NULL, FLAG, false, AT(todo), .help =
+	  "measure what the server's /todo lists for this host and kernel" },
+	{ "--host", SKIP, "LABEL", TEXT, false, AT(skip.host), .help =
 	  "machine that measured nothing" },
-	{ "--commit", "SHA", TEXT, false, AT(skip.commit), .help =
+	{ "--commit", SKIP, "SHA", TEXT, false, AT(skip.commit), .help =
 	  "what it should have measured, 40 hex digits" },
-	{ "--push", "ID", TEXT, false, AT(skip.push), .help =
+	{ "--push", SKIP, "ID", TEXT, false, AT(skip.push), .help =
 	  "or the push that it is of: the ID of its page /pushes/ID" },
-	{ "--reason", "TEXT", TEXT, false, AT(skip.reason), .help =
+	{ "--reason", SKIP, "TEXT", TEXT, false, AT(skip.reason), .help =
 	  "such as \"build failed\"" },
-	URL_OPTIONS,
-	TOKEN_OPTION,
-	{ .name = NULL },
-};
+	{ "--url", RUN | PUSH | SKIP, "URL", TEXT, false, AT(push.url), .help =
+	  "server (default: MMTREND_URL, else http://127.0.0.1:8080)" },
+	{ "--insecure", RUN | PUSH | SKIP, NULL, FLAG, false, AT(push.insecure),
+	  .help = "allow plain http to other machines" },
+	{ "--token-file", PUSH | SKIP, "FILE", TEXT, false, AT(push.token_file),
+	  .help = "file of mode 0600 with a token (default: MMTREND_TOKEN_FILE)" },
 #endif
+};
+#define NOPTIONS (sizeof(options) / sizeof(options[0]))
 
 static int do_help(struct args *a);
 
 static const struct command commands[] = {
-	{ "check", do_check, check_options, NULL, 0, 0,
+	{ "check", do_check, CHECK, NULL, 0, 0,
 	  "what can be measured here, and what each lacks" },
-	{ "list", do_list, no_options, NULL, 0, 0,
+	{ "list", do_list, 0, NULL, 0, 0,
 	  "benchmarks with their defaults, folio sizes of this kernel" },
-	{ "run", do_run, run_options, NULL, 0, 0,
+	{ "run", do_run, RUN, NULL, 0, 0,
 	  "measure, print the table, keep the document for push" },
-	{ "show", do_show, no_options, "FILE", 1, 1,
+	{ "show", do_show, 0, "FILE", 1, 1,
 	  "everything that a document says" },
-	{ "compare", do_compare, compare_options, "BEFORE AFTER...", 2, SIZE_MAX,
+	{ "compare", do_compare, COMPARE, "BEFORE AFTER...", 2, SIZE_MAX,
 	  "documents of two kernels side by side, for a mail" },
 #ifndef MMTREND_NO_PUSH
-	{ "push", do_push, push_options, "[FILE...]", 0, SIZE_MAX,
+	{ "push", do_push, PUSH, "[FILE...]", 0, SIZE_MAX,
 	  "send documents, by default all that are kept" },
-	{ "skip", do_skip, skip_options, NULL, 0, 0,
+	{ "skip", do_skip, SKIP, NULL, 0, 0,
 	  "send why a host did not measure, so that the trend has a gap" },
 #endif
-	{ "undo", do_undo, no_options, NULL, 0, 0,
+	{ "undo", do_undo, 0, NULL, 0, 0,
 	  "put back the settings that --tune or a killed run left" },
-	{ "version", do_version, no_options, NULL, 0, 0, "print the version" },
-	{ "help", do_help, no_options, NULL, 0, 0, "this text" },
+	{ "version", do_version, 0, NULL, 0, 0, "print the version" },
+	{ "help", do_help, 0, NULL, 0, 0, "this text" },
 };
 #define NCOMMANDS (sizeof(commands) / sizeof(commands[0]))
 
@@ -543,12 +515,14 @@ static const struct command commands[] = {
 static void help_command(const struct command *c, FILE *to)
 {
 	fprintf(to, "usage: mmtrend %s%s%s%s\n%s\n", c->name,
-		c->options->name ? " [option...]" : "", c->files ? " " : "",
+		c->options ? " [option...]" : "", c->files ? " " : "",
 		c->files ? c->files : "", c->help);
-	for (const struct option_row *o = c->options; o->name; o++) {
-		int n = fprintf(to, "  %s %s", o->name, o->arg ? o->arg : "");
+	for (const struct option_row *o = options; o < options + NOPTIONS; o++) {
+		int n = !(o->of & c->options) ? 0 :
+			fprintf(to, "  %s %s", o->name, o->arg ? o->arg : "");
 
-		fprintf(to, "%*s%s\n", n < 26 ? 26 - n : 1, "", o->help);
+		if (n)
+			fprintf(to, "%*s%s\n", n < 26 ? 26 - n : 1, "", o->help);
 	}
 }
 
@@ -609,11 +583,12 @@ static int take_option(const struct command *c, char **argv, struct args *a,
 {
 	size_t n = strcspn(argv[0], "=");
 	const char *value = argv[0][n] ? argv[0] + n + 1 : argv[1];
-	const struct option_row *o = c->options;
+	const struct option_row *o = options, *end = options + NOPTIONS;
 
-	while (o->name && (strncmp(o->name, argv[0], n) != 0 || o->name[n]))
+	while (o < end && (!(o->of & c->options) ||
+			   strncmp(o->name, argv[0], n) != 0 || o->name[n]))
 		o++;
-	if (!o->name)
+	if (o == end)
 		return err_set(e, "%s: no option %.100s (mmtrend %s --help)", c->name,
 			       argv[0], c->name);
 	if (!o->arg && argv[0][n])
