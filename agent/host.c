@@ -21,6 +21,7 @@
 #include <zlib.h>
 
 #include "dev.h"
+#include "facts.h"
 #include "file.h"
 #include "host.h"
 
@@ -39,77 +40,36 @@
 #define STATE_DIR	"/var/lib/mmtrend"
 
 /*
- * Every fact that may be null. A row with a @file is read from it: the value
- * of @key, or without one the whole text, "0" and "1" by name where @zero and
- * @one are set. A later row fills what an earlier one left, the functions below
- * the rest. What is null in the end gets @why, or that @file does not say.
+ * Facts that a file has: the value of @key, or without one the whole text, "0"
+ * and "1" by name where @zero and @one are set. A later row fills what an
+ * earlier one left, the functions below the rest.
  */
-static const struct fact {
-	const char *path;
+static const struct source {
 	enum { TEXT, NUMBER } kind;
 	size_t at;
 	const char *file, *key, *zero, *one;
-	const char *why;
-} facts[] = {
-#define ROW(k, p, field, ...) \
-	{ .path = (p), .kind = k, .at = offsetof(struct record, field), __VA_ARGS__ }
-	ROW(TEXT, "/host/epoch/cpu", host.epoch.cpu, CPUINFO, "model name"),
-	ROW(NUMBER, "/host/epoch/family", host.epoch.family, CPUINFO, "cpu family"),
-	ROW(NUMBER, "/host/epoch/family", host.epoch.family, CPUINFO,
-	    "CPU implementer"),
-	ROW(NUMBER, "/host/epoch/model", host.epoch.model, CPUINFO, "model"),
-	ROW(NUMBER, "/host/epoch/model", host.epoch.model, CPUINFO, "CPU part"),
-	ROW(NUMBER, "/host/epoch/stepping", host.epoch.stepping, CPUINFO, "stepping"),
-	ROW(NUMBER, "/host/epoch/cpus", host.epoch.cpus,
-	    .why = CPU "online cannot be read"),
-	ROW(NUMBER, "/host/epoch/nodes", host.epoch.nodes,
-	    .why = NODE "/online cannot be read"),
-	ROW(NUMBER, "/host/epoch/ram_bytes", host.epoch.ram_bytes, MEMINFO,
-	    "MemTotal"),
-	ROW(NUMBER, "/host/epoch/pmd_bytes", host.epoch.pmd_bytes,
-	    .why = "no transparent huge pages in this kernel"),
-	ROW(TEXT, "/host/epoch/hypervisor", host.epoch.hypervisor,
-	    .why = "only x86 CPUID names one, and it names none that is known"),
-	ROW(TEXT, "/host/volatile/microcode", host.vol.microcode, CPUINFO,
-	    "microcode"),
-	ROW(TEXT, "/host/volatile/mitigations", host.vol.mitigations,
-	    .why = CPU "vulnerabilities cannot be read"),
-	ROW(TEXT, "/host/volatile/governor", host.vol.governor,
-	    CPU "cpu0/cpufreq/scaling_governor", .why = "no cpufreq driver"),
-	ROW(TEXT, "/host/volatile/turbo", host.vol.turbo,
-	    CPU "intel_pstate/no_turbo", NULL, "on", "off", "no cpufreq driver"),
-	ROW(TEXT, "/host/volatile/turbo", host.vol.turbo,
-	    CPU "cpufreq/boost", NULL, "off", "on", "no cpufreq driver"),
-	ROW(TEXT, "/host/volatile/smt", host.vol.smt,
-	    CPU "smt/active", NULL, "off", "on"),
-	ROW(NUMBER, "/host/volatile/swap_bytes", host.vol.swap_bytes, MEMINFO,
-	    "SwapTotal"),
-	ROW(TEXT, "/host/volatile/clocksource", host.vol.clocksource,
+} sources[] = {
+#define EPOCH(k, field, ...) { .kind = k, \
+	.at = offsetof(struct record, host.epoch.field), __VA_ARGS__ }
+#define VOL(k, field, ...) { .kind = k, \
+	.at = offsetof(struct record, host.vol.field), __VA_ARGS__ }
+	EPOCH(TEXT, cpu, CPUINFO, "model name"),
+	EPOCH(NUMBER, family, CPUINFO, "cpu family"),
+	EPOCH(NUMBER, family, CPUINFO, "CPU implementer"),
+	EPOCH(NUMBER, model, CPUINFO, "model"),
+	EPOCH(NUMBER, model, CPUINFO, "CPU part"),
+	EPOCH(NUMBER, stepping, CPUINFO, "stepping"),
+	EPOCH(NUMBER, ram_bytes, MEMINFO, "MemTotal"),
+	VOL(TEXT, microcode, CPUINFO, "microcode"),
+	VOL(TEXT, governor, CPU "cpu0/cpufreq/scaling_governor"),
+	VOL(TEXT, turbo, CPU "intel_pstate/no_turbo", NULL, "on", "off"),
+	VOL(TEXT, turbo, CPU "cpufreq/boost", NULL, "off", "on"),
+	VOL(TEXT, smt, CPU "smt/active", NULL, "off", "on"),
+	VOL(NUMBER, swap_bytes, MEMINFO, "SwapTotal"),
+	VOL(TEXT, clocksource,
 	    "/sys/devices/system/clocksource/clocksource0/current_clocksource"),
-	ROW(TEXT, "/host/volatile/cmdline_sha256", host.vol.cmdline_sha256,
-	    .why = "/proc/cmdline cannot be read"),
-	ROW(TEXT, "/kernel/commit", kernel.commit,
-	    .why = "not given, and not in the version string"),
-	ROW(TEXT, "/kernel/tree", kernel.tree, .why = "not given"),
-	ROW(TEXT, "/kernel/push", kernel.push, .why = "not given"),
-	ROW(NUMBER, "/kernel/dirty", kernel.dirty,
-	    .why = "no commit in the version string"),
-	ROW(TEXT, "/kernel/build_id", kernel.build_id,
-	    .why = "/sys/kernel/notes cannot be read, or holds no GNU build id"),
-	ROW(TEXT, "/kernel/tree_hash", kernel.tree_hash, .why = "not given"),
-	ROW(TEXT, "/host/volatile/emulator", host.vol.emulator,
-	    .why = "not given"),
-	ROW(TEXT, "/kernel/compiler", kernel.compiler,
-	    .why = "/proc/version does not say"),
-	ROW(TEXT, "/kernel/linker", kernel.linker,
-	    .why = "/proc/version does not say"),
-	ROW(NUMBER, "/kernel/hz", kernel.hz, .why = "config not readable"),
-	ROW(TEXT, "/kernel/preempt", kernel.preempt, .why = "config not readable"),
-	ROW(TEXT, "/boot/id", boot.id,
-	    .why = "/proc/sys/kernel/random/boot_id cannot be read"),
-	ROW(NUMBER, "/boot/uptime_ns", boot.uptime_ns,
-	    .why = "/proc/uptime cannot be read"),
-#undef ROW
+#undef EPOCH
+#undef VOL
 };
 
 /* Options that make every figure of a kernel one of its debugging. */
@@ -520,20 +480,12 @@ static int fill_label(struct record *r, const char *given, struct err *e)
 	return 0;
 }
 
-static bool is_null(const struct record *r, const struct fact *f)
-{
-	const void *at = (const char *)r + f->at;
-
-	return f->kind == TEXT ? !*(char *const *)at :
-	       *(const int64_t *)at == RECORD_NULL;
-}
-
-static void read_fact(struct record *r, const struct fact *f, char *text)
+static void read_source(struct record *r, const struct source *f, char *text)
 {
 	void *at = (char *)r + f->at;
 	char value[128];
 
-	if (!is_null(r, f) || !f->file)
+	if (f->kind == TEXT ? *(char **)at != NULL : *(int64_t *)at != RECORD_NULL)
 		return;
 	if (!f->key) {
 		if (dev_read(f->file, text, RECORD_MAX_NAME) > 0)
@@ -552,12 +504,15 @@ static void read_fact(struct record *r, const struct fact *f, char *text)
 
 static void explain_null(struct record *r, const struct fact *f)
 {
+	const struct source *from = sources;
 	char why[256];
 
-	if (!is_null(r, f))
+	if (!f->path || !fact_is_null(f, r))
 		return;
-	snprintf(why, sizeof(why), "%s %s", f->file, f->key ? "does not say" :
-		 "cannot be read");
+	while (from < sources + COUNT(sources) - 1 && from->at != f->at)
+		from++;
+	snprintf(why, sizeof(why), "%s %s", from->file,
+		 from->key ? "does not say" : "cannot be read");
 	record_unread(r, f->path, f->why ? f->why : why);
 }
 
@@ -569,8 +524,8 @@ int host_fill(struct record *r, const struct host_opts *o, const struct mthp *m,
 
 	if (!text)
 		return err_set(e, "no memory");
-	for (size_t i = 0; i < COUNT(facts); i++)
-		read_fact(r, &facts[i], text);
+	for (size_t i = 0; i < COUNT(sources); i++)
+		read_source(r, &sources[i], text);
 	fill_cpu(r, text);
 	fill_topology(r, text);
 	r->host.epoch.base_page_bytes = (int64_t)m->base_bytes;
@@ -584,7 +539,7 @@ int host_fill(struct record *r, const struct host_opts *o, const struct mthp *m,
 	fill_boot(r, o->boot_id, text);
 	if (!fill_label(r, o->label, e) && !fill_kernel(r, o, m, text, e))
 		ret = 0;
-	for (size_t i = 0; i < COUNT(facts); i++)
+	for (size_t i = 0; i < facts_count; i++)
 		explain_null(r, &facts[i]);
 	free(text);
 	return ret;

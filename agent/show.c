@@ -7,6 +7,7 @@
 #include "../common/report.h"
 #include "../common/size.h"
 #include "../common/stats.h"
+#include "facts.h"
 #include "show.h"
 
 static const char *text(const char *s)
@@ -240,112 +241,27 @@ void show_table(const struct record *r, struct buf *out)
 
 /* --- what is known of machine, kernel and quietness --------------------- */
 
-static const struct fact {
-	const char *name;
-	enum { HEAD, TEXT, WORDS, NUMBER, SIZE, NUMBERS, SIZES, MILLI } kind;
-	size_t at;
-} facts[] = {
-#define AT(field) offsetof(struct record, field)
-	{ "machine", HEAD, 0 },
-	{ "label", TEXT, AT(host.label) },
-	{ "arch", TEXT, AT(host.epoch.arch) },
-	{ "cpu", TEXT, AT(host.epoch.cpu) },
-	{ "family", NUMBER, AT(host.epoch.family) },
-	{ "model", NUMBER, AT(host.epoch.model) },
-	{ "stepping", NUMBER, AT(host.epoch.stepping) },
-	{ "cpus", NUMBER, AT(host.epoch.cpus) },
-	{ "nodes", NUMBER, AT(host.epoch.nodes) },
-	{ "ram", SIZE, AT(host.epoch.ram_bytes) },
-	{ "swap", SIZE, AT(host.vol.swap_bytes) },
-	{ "base page", SIZE, AT(host.epoch.base_page_bytes) },
-	{ "pmd", SIZE, AT(host.epoch.pmd_bytes) },
-	{ "hypervisor", TEXT, AT(host.epoch.hypervisor) },
-	{ "microcode", TEXT, AT(host.vol.microcode) },
-	{ "mitigations", TEXT, AT(host.vol.mitigations) },
-	{ "governor", TEXT, AT(host.vol.governor) },
-	{ "turbo", TEXT, AT(host.vol.turbo) },
-	{ "smt", TEXT, AT(host.vol.smt) },
-	{ "clocksource", TEXT, AT(host.vol.clocksource) },
-	{ "emulator", TEXT, AT(host.vol.emulator) },
-	{ "cmdline sha256", TEXT, AT(host.vol.cmdline_sha256) },
-	{ "kernel", HEAD, 0 },
-	{ "release", TEXT, AT(kernel.release) },
-	{ "version", TEXT, AT(kernel.version) },
-	{ "commit", TEXT, AT(kernel.commit) },
-	{ "dirty", NUMBER, AT(kernel.dirty) },
-	{ "tree", TEXT, AT(kernel.tree) },
-	{ "push", TEXT, AT(kernel.push) },
-	{ "patches", WORDS, AT(kernel.patches) },
-	{ "build id", TEXT, AT(kernel.build_id) },
-	{ "tree hash", TEXT, AT(kernel.tree_hash) },
-	{ "config sha256", TEXT, AT(kernel.config_sha256) },
-	{ "compiler", TEXT, AT(kernel.compiler) },
-	{ "linker", TEXT, AT(kernel.linker) },
-	{ "hz", NUMBER, AT(kernel.hz) },
-	{ "preempt", TEXT, AT(kernel.preempt) },
-	{ "folio sizes", SIZES, AT(kernel.folio_bytes) },
-	{ "boot", TEXT, AT(boot.id) },
-	{ "quietness", HEAD, 0 },
-	{ "cpu", NUMBER, AT(quiet.cpu) },
-	{ "scheduler", TEXT, AT(quiet.sched) },
-	{ "order seed", NUMBER, AT(quiet.order_seed) },
-	{ "load", MILLI, AT(quiet.load_1m_milli) },
-	{ "steal ppm", NUMBER, AT(quiet.steal_ppm) },
-	{ "involuntary switches", NUMBER, AT(quiet.involuntary_switches) },
-	{ "rt throttled", NUMBER, AT(quiet.rt_throttled) },
-	{ "temperature C", MILLI, AT(quiet.temperature_mc) },
-	{ "taint", NUMBERS, AT(quiet.taint) },
-#undef AT
-};
-#define NFACTS (sizeof(facts) / sizeof(facts[0]))
-
 /* Null is "-": its reason stands under "not read". */
 static void add_fact(struct buf *g, const struct record *r, const struct fact *f)
 {
-	const void *at = (const char *)r + f->at;
-	const struct record_strings *words = at;
-	const struct record_ints *list = at;
-	struct record_ints one = { (int64_t[]){ 0 }, 1 };
-	char s[SIZE_TEXT];
+	size_t before;
 
 	report_cell(g, "%s", f->name);
-	if (f->kind == TEXT) {
-		report_cell(g, "%s", text(*(char *const *)at));
-		return;
-	}
-	if (f->kind == WORDS) {
-		for (size_t i = 0; i < words->n; i++)
-			buf_printf(g, "%s%s", i ? " " : "", words->v[i]);
-		report_cell(g, "%s", words->n ? "" : "-");
-		return;
-	}
-	if (f->kind == NUMBER || f->kind == SIZE) {
-		one.v[0] = *(const int64_t *)at;
-		one.n = one.v[0] != RECORD_NULL;
-		list = &one;
-	}
-	for (size_t i = 0; i < list->n; i++) {
-		buf_str(g, i ? " " : "");
-		if (f->kind == SIZE || f->kind == SIZES)
-			buf_str(g, size_text((uint64_t)list->v[i], s));
-		else if (f->kind == MILLI)
-			buf_printf(g, "%.2f", (double)list->v[i] / 1e3);
-		else
-			buf_i64(g, list->v[i]);
-	}
-	buf_str(g, list->n ? "" : "-");
+	before = g->len;
+	fact_text(f, r, g);
+	buf_str(g, g->len > before ? "" : "-");
 	buf_char(g, '\0');
 }
 
 static void show_facts(const struct record *r, struct buf *out)
 {
-	for (size_t i = 0; i < NFACTS; ) {
+	for (size_t i = 0; i < facts_count; ) {
 		const struct report_col cols[] = {
 			{ facts[i].name, false }, { "", false },
 		};
 		struct buf g = BUF_INIT;
 
-		for (i++; i < NFACTS && facts[i].kind != HEAD; i++)
+		for (i++; i < facts_count && facts[i].kind != FACT_HEAD; i++)
 			add_fact(&g, r, &facts[i]);
 		report_cells(out, cols, 2, &g);
 		buf_char(out, '\n');

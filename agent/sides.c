@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Sorts documents by kernel and says what is known of both sides. */
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../common/report.h"
-#include "../common/size.h"
+#include "facts.h"
 #include "sides.h"
-
-#define COUNT(table)	(sizeof(table) / sizeof((table)[0]))
 
 const char *const sides_names[2] = { "before", "after" };
 
@@ -111,96 +110,52 @@ void sides_kernel(const struct record_kernel *k, struct buf *out)
 
 /* --- facts --------------------------------------------------------------- */
 
-static const struct fact {
-	const char *name;
-	enum { TEXT, NUMBER, SIZE, HASH } kind;
-	enum { SHOWN, EXACT, ALWAYS } needed;	/* equal, for a verdict */
-	size_t at;
-	const char *lead, *tail;	/* round it, where both sides agree;
-					 * NULL: then it is not shown */
-} facts[] = {
-#define AT(field) offsetof(struct record, field)
-	{ "arch", TEXT, ALWAYS, AT(host.epoch.arch), "", "" },
-	{ "cpus", NUMBER, ALWAYS, AT(host.epoch.cpus), "", " CPU" },
-	{ "cpu", TEXT, ALWAYS, AT(host.epoch.cpu), "", "" },
-	{ "family", NUMBER, ALWAYS, AT(host.epoch.family), NULL, NULL },
-	{ "model", NUMBER, ALWAYS, AT(host.epoch.model), NULL, NULL },
-	{ "stepping", NUMBER, ALWAYS, AT(host.epoch.stepping), NULL, NULL },
-	{ "hypervisor", TEXT, ALWAYS, AT(host.epoch.hypervisor),
-	  "hypervisor ", "" },
-	{ "nodes", NUMBER, ALWAYS, AT(host.epoch.nodes), "", " node" },
-	{ "memory", SIZE, ALWAYS, AT(host.epoch.ram_bytes), "", "" },
-	{ "base page", SIZE, ALWAYS, AT(host.epoch.base_page_bytes), NULL,
-	  NULL },
-	{ "pmd", SIZE, ALWAYS, AT(host.epoch.pmd_bytes), NULL, NULL },
-	{ "compiler", TEXT, EXACT, AT(kernel.compiler), "", "" },
-	{ "emulator", TEXT, EXACT, AT(host.vol.emulator), "", "" },
-	{ "config", HASH, SHOWN, AT(kernel.config_sha256), "config ", "" },
-	{ "hz", NUMBER, SHOWN, AT(kernel.hz), "HZ ", "" },
-	{ "preempt", TEXT, SHOWN, AT(kernel.preempt), "preempt ", "" },
-	{ "mitigations", TEXT, SHOWN, AT(host.vol.mitigations),
-	  "mitigations ", "" },
-	{ "governor", TEXT, SHOWN, AT(host.vol.governor), "governor ", "" },
-	{ "turbo", TEXT, SHOWN, AT(host.vol.turbo), "turbo ", "" },
-	{ "smt", TEXT, SHOWN, AT(host.vol.smt), "smt ", "" },
-	{ "label", TEXT, SHOWN, AT(host.label), NULL, NULL },
-	{ "linker", TEXT, SHOWN, AT(kernel.linker), NULL, NULL },
-	{ "microcode", TEXT, SHOWN, AT(host.vol.microcode), NULL, NULL },
-	{ "clocksource", TEXT, SHOWN, AT(host.vol.clocksource), NULL, NULL },
-	{ "cmdline", HASH, SHOWN, AT(host.vol.cmdline_sha256), NULL, NULL },
-	{ "mmtrend", TEXT, SHOWN, AT(agent.version), NULL, NULL },
-#undef AT
-};
-
-/* NULL: not known. */
-static const char *fact_text(const struct fact *f, const struct record *r,
-			     char out[SIZE_TEXT])
+/* As one reads it: of a hash a few digits. */
+static void add_text(const struct fact *f, const struct record *r, struct buf *out)
 {
-	const void *at = (const char *)r + f->at;
-	bool number = f->kind == NUMBER || f->kind == SIZE;
+	struct buf text = BUF_INIT;
 
-	if (number ? *(const int64_t *)at == RECORD_NULL : !*(char *const *)at)
-		return NULL;
-	if (f->kind == TEXT)
-		return *(char *const *)at;
-	if (f->kind == NUMBER)
-		snprintf(out, SIZE_TEXT, "%" PRId64, *(const int64_t *)at);
-	else if (f->kind == SIZE)
-		size_text((uint64_t)*(const int64_t *)at, out);
-	else
-		snprintf(out, SIZE_TEXT, "%.8s", *(char *const *)at);
-	return out;
+	fact_text(f, r, &text);
+	buf_printf(out, "%.*s", f->kind == FACT_HASH ? 8 : INT_MAX,
+		   text.len ? text.s : "not known");
+	buf_free(&text);
 }
 
 /* The first document that differs from the first; NULL: none. */
 static const struct record *differs(const struct sides *s, const struct fact *f)
 {
-	char a[SIZE_TEXT], b[SIZE_TEXT];
-	const char *first = fact_text(f, s->docs[0], a);
+	const struct record *other = NULL;
+	struct buf first = BUF_INIT;
 
-	for (size_t i = 1; i < s->n; i++)
-		if (!sides_same(first, fact_text(f, s->docs[i], b)))
-			return s->docs[i];
-	return NULL;
+	fact_text(f, s->docs[0], &first);
+	for (size_t i = 1; i < s->n && !other; i++) {
+		struct buf text = BUF_INIT;
+
+		fact_text(f, s->docs[i], &text);
+		if (text.len != first.len ||
+		    (text.len && memcmp(text.s, first.s, text.len) != 0))
+			other = s->docs[i];
+		buf_free(&text);
+	}
+	buf_free(&first);
+	return other;
 }
 
 static void tell_differences(const struct sides *s, bool obstacles,
 			     struct buf *out)
 {
-	char a[SIZE_TEXT], b[SIZE_TEXT];
+	for (const struct fact *f = facts; f < facts + facts_count; f++) {
+		bool obstacle = f->side == FACT_NEEDED ||
+				(f->side == FACT_EXACT && s->exact);
+		const struct record *other;
 
-	for (const struct fact *f = facts; f < facts + COUNT(facts); f++) {
-		const struct record *other = differs(s, f);
-		bool obstacle = f->needed == ALWAYS ||
-				(f->needed == EXACT && s->exact);
-		const char *x, *y;
-
-		if (!other || obstacle != obstacles)
+		if (!f->side || obstacle != obstacles || !(other = differs(s, f)))
 			continue;
-		x = fact_text(f, s->docs[0], a);
-		y = fact_text(f, other, b);
-		buf_printf(out, "%s differs: %s, then %s\n", f->name,
-			   x ? x : "not known", y ? y : "not known");
+		buf_printf(out, "%s differs: ", f->name);
+		add_text(f, s->docs[0], out);
+		buf_str(out, ", then ");
+		add_text(f, other, out);
+		buf_char(out, '\n');
 	}
 }
 
@@ -223,16 +178,15 @@ static void tell_facts(const struct sides *s, bool machine, struct buf *out)
 	const struct record *r = s->docs[0];
 	const char *comma = machine ? ": " : "";
 	struct buf line = BUF_INIT;
-	char text[SIZE_TEXT];
 
 	buf_str(&line, machine ? r->host.label : "");
-	for (const struct fact *f = facts; f < facts + COUNT(facts); f++) {
-		const char *value = fact_text(f, r, text);
-
-		if (!f->lead || !value || (f->needed == ALWAYS) != machine ||
-		    differs(s, f))
+	for (const struct fact *f = facts; f < facts + facts_count; f++) {
+		if (!f->lead || (f->side == FACT_NEEDED) != machine ||
+		    fact_is_null(f, r) || differs(s, f))
 			continue;
-		buf_printf(&line, "%s%s%s%s", comma, f->lead, value, f->tail);
+		buf_printf(&line, "%s%s", comma, f->lead);
+		add_text(f, r, &line);
+		buf_str(&line, f->tail);
 		comma = ", ";
 	}
 	report_take(out, &line);
