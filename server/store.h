@@ -208,7 +208,7 @@ struct store_todo {
 	char *tree, *pushed_at, *commit, *bench;
 	char *sizes;		/* bytes, joined by spaces */
 	char push[HISTORY_ID];
-	bool whole;		/* nothing of this push is there */
+	int64_t whole;		/* nothing of this push is there */
 };
 struct store_todos { struct store_todo *v; size_t n; };
 /* Of the newest @last pushes of each tree that it measures. */

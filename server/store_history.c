@@ -9,6 +9,16 @@
 
 #define SHA_BYTES	20
 
+int store_ended(sqlite3 *db, sqlite3_stmt *st, int rc, struct err *e)
+{
+	if (rc == SQLITE_ROW || rc == SQLITE_NOMEM)
+		err_set(e, "out of memory");
+	else if (rc != SQLITE_DONE)
+		store_failed(db, e);
+	sqlite3_finalize(st);
+	return rc == SQLITE_DONE ? 0 : -1;
+}
+
 /* --- lists of ids, packed: runs of ids that rise by one ---------------- */
 
 static void put_varint(struct buf *b, uint64_t v)
@@ -568,8 +578,7 @@ int store_pushes(sqlite3 *db, const char *tree, const char *list,
 	*out = (struct store_pushes){ NULL, 0 };
 	st = store_query(db, sql, "t", tree);
 	while (st && (rc = sqlite3_step(st)) == SQLITE_ROW) {
-		struct store_push *p = rows_add((struct rows *)(void *)out,
-						sizeof(*p));
+		struct store_push *p = ADD_ROW(out, sizeof(*p));
 
 		if (!p || row_read(st, 0, push_columns, p) || read_list(st, p))
 			break;
@@ -577,12 +586,7 @@ int store_pushes(sqlite3 *db, const char *tree, const char *list,
 	}
 	if (rc == SQLITE_DONE && order_trees(out))
 		rc = SQLITE_NOMEM;
-	if (rc == SQLITE_ROW || rc == SQLITE_NOMEM)
-		err_set(e, "out of memory");
-	else if (rc != SQLITE_DONE)
-		store_failed(db, e);
-	sqlite3_finalize(st);
-	if (rc == SQLITE_DONE)
+	if (!store_ended(db, st, rc, e))
 		return 0;
 	store_pushes_free(out);
 	return -1;

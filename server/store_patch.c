@@ -77,8 +77,7 @@ static int add_revision(sqlite3_stmt *st, const struct store_push *p,
 			int64_t id, enum history_kind kind,
 			struct store_patch *out)
 {
-	struct store_revision *r = rows_add((struct rows *)(void *)&out->v,
-					    sizeof(*r));
+	struct store_revision *r = ADD_ROW(&out->v, sizeof(*r));
 	bool failed = false;
 
 	if (!r || read_commit(st, id, &r->commit))
@@ -142,9 +141,7 @@ static int touch(struct walk *w, size_t push, enum history_kind kind,
 		return -1;
 	n = s.n || kind == HISTORY_SAME ? s.n : 1;
 	for (size_t i = 0; i < n && !failed; i++) {
-		struct store_touch *t =
-			rows_add((struct rows *)(void *)&out->touched,
-				 sizeof(*t));
+		struct store_touch *t = ADD_ROW(&out->touched, sizeof(*t));
 
 		failed = !t;
 		if (failed)
@@ -199,7 +196,7 @@ static int find_lives(const struct walk *w, size_t push, struct lives *out,
 
 		if (w->l->lineage[list->patch[i]] != w->lineage)
 			continue;
-		x = rows_add((struct rows *)(void *)out, sizeof(*x));
+		x = ADD_ROW(out, sizeof(*x));
 		if (!x)
 			return err_set(e, "out of memory");
 		x->patch = list->patch[i];
@@ -374,28 +371,24 @@ static int read_mails(sqlite3 *db, const char *link, struct store_patch *out,
 		" (substr(link, 1, length(?2)) = ?2 AND"
 		" ltrim(substr(link, length(?2) + 1), '0123456789') = ?3)"
 		" ORDER BY length(link), link, subject";
-	struct { struct store_mail *v; size_t n; } more = { NULL, 0 };
 	size_t prefix = 0;
 	const char *suffix = mail_number(link, &prefix);
 	char *head = suffix ? strndup(link, prefix) : NULL;
-	int ret = rows_read(db, store_query(db, sql, "ttt", link, head, suffix),
-			    mail_columns, sizeof(*more.v), &more, e);
+	sqlite3_stmt *st = store_query(db, sql, "ttt", link, head, suffix);
+	int rc = SQLITE_ERROR;
 
-	for (size_t i = 0; i < more.n && out->nmails < MAX_MAILS; i++) {
-		struct store_mail *m =
-			rows_add((struct rows *)(void *)&out->mails,
-				 sizeof(*m));
+	while (st && (rc = sqlite3_step(st)) == SQLITE_ROW) {
+		struct store_mail *m = NULL;
 
-		if (!m) {
-			ret = err_set(e, "out of memory");
+		if (out->nmails < MAX_MAILS)
+			m = ADD_ROW(&out->mails, sizeof(*m));
+		else
+			rc = SQLITE_DONE;
+		if (!m || row_read(st, 0, mail_columns, m))
 			break;
-		}
-		*m = more.v[i];
-		more.v[i] = (struct store_mail){ NULL, NULL };
 	}
-	rows_free(&more, mail_columns, sizeof(*more.v));
 	free(head);
-	return ret;
+	return store_ended(db, st, rc, e);
 }
 
 /* Each version's mail once, as the patch got it. */
@@ -477,15 +470,21 @@ void store_patch_free(struct store_patch *p)
 /* --- what a host should measure next ----------------------------------- */
 
 static const struct column todo_columns[] = {
-	TEXT_(store_todo, bench), TEXT_(store_todo, sizes), COL_END
+	TEXT_(store_todo, bench), TEXT_(store_todo, sizes),
+	INT_(store_todo, whole), COL_END
 };
 #define TRIES	3	/* at a figure that turns out invalid or fails */
 /*
  * What the newest machine of a host can measure, but for what is settled of the
- * source @2: known to be right or not to be had, or tried often enough.
+ * source @2: known to be right or not to be had, or tried often enough. Nothing
+ * if it was skipped (@6) and nothing of it is there.
  */
 #define WANTED \
-	"SELECT bench, group_concat(folio_bytes, ' ') FROM (" \
+	"SELECT bench, group_concat(folio_bytes, ' '), NOT EXISTS (SELECT 1" \
+	" FROM kernel k CROSS JOIN run u ON u.kernel = k.id" \
+	" JOIN epoch x ON x.id = u.epoch WHERE " OF_SOURCE("?2") \
+	" AND NOT k.changed AND x.host = (SELECT host FROM epoch" \
+	" WHERE id = ?1)) AS whole FROM (" \
 	"SELECT DISTINCT m.bench, s.folio_bytes FROM metric m" \
 	" CROSS JOIN series s ON s.metric = m.id" \
 	" WHERE m.epoch = ?1 AND m.valid AND ?3 > (SELECT" \
@@ -496,7 +495,8 @@ static const struct column todo_columns[] = {
 	" AND z.folio_bytes = s.folio_bytes" \
 	" CROSS JOIN result r ON r.metric = o.id AND r.pool = k.pool" \
 	" AND r.series = z.id WHERE " OF_SOURCE("?2") \
-	" AND NOT k.changed) ORDER BY m.bench, s.folio_bytes) GROUP BY bench"
+	" AND NOT k.changed) ORDER BY m.bench, s.folio_bytes) GROUP BY bench" \
+	" HAVING NOT whole OR NOT ?6"
 #define NEWEST_EPOCH \
 	"SELECT e.id FROM host h CROSS JOIN epoch e ON e.host = h.id" \
 	" WHERE h.label = ?1 ORDER BY (SELECT max(started_at) FROM run" \
@@ -510,57 +510,32 @@ static const struct column todo_columns[] = {
 	" CROSS JOIN run u ON u.kernel = k.id JOIN epoch x ON x.id = u.epoch" \
 	" JOIN host h ON h.id = x.host WHERE h.label = ?1 ORDER BY t.name"
 
-/* kernel: 0 where the host ran what the push led to. */
-static int mark_measured(sqlite3 *db, const char *host,
-			 const struct store_pushes *all, struct store_push *p,
-			 struct err *e)
-{
-	struct store_pushes one = { p, 1 };
-	struct store_sides s;
-
-	if (read_sides(db, all, NULL, p, &s, e))
-		return -1;
-	for (size_t i = 0; i < s.n; i++)
-		if (!strcmp(s.v[i].host, host))
-			p->kernel = 0;
-	sides_free(&s);
-	return store_skips(db, host, &one, e);
-}
-
 static int add_todo(sqlite3 *db, int64_t epoch, const struct store_pushes *all,
 		    const struct store_push *p, struct store_todos *out,
 		    struct err *e)
 {
-	struct store_todos more = { NULL, 0 };
 	char *source = sources(all, p);
-	bool failed = !source;
+	sqlite3_stmt *st = store_query(db, WANTED, "itiiii", epoch, source,
+				       (int64_t)TRIES, (int64_t)RECORD_INVALID,
+				       (int64_t)RECORD_FAILED,
+				       (int64_t)(p->skip != NULL));
+	int rc = !source ? SQLITE_NOMEM : SQLITE_ERROR;
 
-	if (source && rows_read(db, store_query(db, WANTED, "itiii", epoch,
-						source, (int64_t)TRIES,
-						(int64_t)RECORD_INVALID,
-						(int64_t)RECORD_FAILED),
-				todo_columns, sizeof(*more.v), &more, e)) {
-		free(source);
-		return -1;
-	}
-	free(source);
-	for (size_t i = 0; i < more.n && !failed; i++) {
-		struct store_todo *t = rows_add((struct rows *)(void *)out,
-						sizeof(*t));
+	while (source && st && (rc = sqlite3_step(st)) == SQLITE_ROW) {
+		struct store_todo *t = ADD_ROW(out, sizeof(*t));
+		bool failed = !t || row_read(st, 0, todo_columns, t);
 
-		failed = !t;
 		if (failed)
 			break;
-		*t = more.v[i];
-		more.v[i] = (struct store_todo){ 0 };
 		t->tree = copy(p->tree, &failed);
 		t->pushed_at = copy(p->pushed_at, &failed);
 		t->commit = copy(p->new, &failed);
-		t->whole = p->kernel == NO_PUSH;
 		snprintf(t->push, sizeof(t->push), "%s", p->key);
+		if (failed)
+			break;
 	}
-	store_todo_free(&more);
-	return failed ? err_set(e, "out of memory") : 0;
+	free(source);
+	return store_ended(db, st, rc, e);
 }
 
 /* A tip that the tree went back to is one thing to do. */
@@ -576,16 +551,16 @@ static int read_tree(sqlite3 *db, const char *host, const char *tree,
 		     int64_t epoch, size_t last, struct store_todos *out,
 		     struct err *e)
 {
-	struct store_pushes p;
+	struct store_pushes p, newest;
 	int ret = store_pushes(db, tree, "NULL", &p, e);
+	size_t from = p.n > last ? p.n - last : 0;
 
-	for (size_t i = p.n; !ret && i-- && p.n - i <= last;) {
-		if (told(&p, i))
-			continue;
-		ret = mark_measured(db, host, &p, &p.v[i], e);
-		if (!ret && !p.v[i].skip)
+	newest = (struct store_pushes){ p.v + from, p.n - from };
+	if (!ret)
+		ret = store_skips(db, host, &newest, e);
+	for (size_t i = p.n; !ret && i-- > from;)
+		if (!told(&p, i))
 			ret = add_todo(db, epoch, &p, &p.v[i], out, e);
-	}
 	store_pushes_free(&p);
 	return ret;
 }

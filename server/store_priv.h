@@ -82,6 +82,12 @@ enum store_answer store_broke(struct store *s, struct job *j);
 
 /* --- store_history.c --------------------------------------------------- */
 
+/* The end of @st, whose last step gave @rc: 0, or -1 with @e; SQLITE_ROW: the
+ * row found no memory. */
+int store_ended(sqlite3 *db, sqlite3_stmt *st, int rc, struct err *e);
+/* A row at the end of an array with its count behind it; NULL: no memory. */
+#define ADD_ROW(list, size) rows_add((struct rows *)(void *)(list), size)
+
 /* Runs of rising ids, unpacked one by one. */
 struct runs {
 	const unsigned char *at, *end;

@@ -70,8 +70,7 @@ static int read_keys(sqlite3 *db, struct lists *l, struct err *e)
 			sqlite3_column_int64(st, 4),
 			sqlite3_column_int64(st, 5),
 		};
-	sqlite3_finalize(st);
-	return rc == SQLITE_DONE ? 0 : store_failed(db, e);
+	return store_ended(db, st, rc, e);
 }
 
 int lists_read(sqlite3 *db, struct lists *out, struct err *e)
@@ -373,7 +372,7 @@ int store_trees(struct store *s, struct store_trees *out, struct err *e)
 		struct store_tree *t = out->n ? &out->v[out->n - 1] : NULL;
 
 		if (!t || strcmp(t->name, p->tree) != 0) {
-			t = rows_add((struct rows *)(void *)out, sizeof(*t));
+			t = ADD_ROW(out, sizeof(*t));
 			if (!t || !(t->name = strdup(p->tree))) {
 				ret = err_set(e, "out of memory");
 				break;

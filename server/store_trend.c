@@ -152,20 +152,14 @@ static int read_builds(sqlite3 *db, const struct store_trend *t, int64_t folio,
 	int rc = SQLITE_ERROR;
 
 	while (st && (rc = sqlite3_step(st)) == SQLITE_ROW) {
-		struct build *b = rows_add((struct rows *)(void *)out,
-					   sizeof(*b));
+		struct build *b = ADD_ROW(out, sizeof(*b));
 
 		if (!b || row_read(st, 0, build_columns, b) ||
 		    row_read(st, BUILD_KERNEL, store_kernel_columns, &b->k))
 			break;
 		b->push = NO_PUSH;
 	}
-	if (rc == SQLITE_ROW)
-		err_set(e, "out of memory");
-	else if (rc != SQLITE_DONE)
-		store_failed(db, e);
-	sqlite3_finalize(st);
-	return rc == SQLITE_DONE ? 0 : -1;
+	return store_ended(db, st, rc, e);
 }
 
 /* NULL is first. */
@@ -213,7 +207,6 @@ struct axis {
 	struct store_pushes all;
 	struct spot *spots; size_t nspots;	/* builds that are a commit */
 	size_t from, to;	/* of all: the tree that is shown */
-	bool joined;		/* a kernel is of several pools */
 };
 
 /* Which revision each build is; what no run said of its source, that does. */
@@ -246,21 +239,20 @@ static int find_revisions(sqlite3 *db, struct builds *b, struct err *e)
 
 /* Builds of one source, config and compiler are one; a pool knows of it only
  * where runs said so. */
-static void join_pools(struct axis *x)
+static void join_pools(struct builds *b)
 {
-	struct build *v = x->builds.v;
+	struct build *v = b->v;
 
-	qsort(v, x->builds.n, sizeof(*v), by_source);
-	for (size_t i = 0; i < x->builds.n; i++) {
+	qsort(v, b->n, sizeof(*v), by_source);
+	for (size_t i = 0; i < b->n; i++) {
 		const struct store_kernel *k = &v[i].k;
 
 		v[i].pool = k->pool;
 		if (i && k->tree_hash && k->config_sha256 && k->compiler &&
 		    !by_source(&v[i - 1], &v[i]))
 			v[i].pool = v[i - 1].pool;
-		x->joined |= v[i].pool != k->pool;
 	}
-	qsort(v, x->builds.n, sizeof(*v), by_pool);
+	qsort(v, b->n, sizeof(*v), by_pool);
 }
 
 static int make_spots(struct axis *x)
@@ -307,8 +299,7 @@ static int64_t use_tree(struct axis *x, size_t from, size_t to)
 
 static int add_use(struct store_trend *out, const char *tree, int64_t kernels)
 {
-	struct store_tree_use *use =
-		rows_add((struct rows *)(void *)&out->trees, sizeof(*use));
+	struct store_tree_use *use = ADD_ROW(&out->trees, sizeof(*use));
 
 	if (use) {
 		use->kernels = kernels;
@@ -457,10 +448,7 @@ static void find_same(struct store_trend *t)
  * Pool -> place on the x axis, counted from 1; 0: not there. Ids are dense
  * and the table small, so this is an array: no search per point.
  */
-struct places {
-	size_t *at; int64_t max;
-	struct buf joined;	/* pools to the one they are read with: JSON */
-};
+struct places { size_t *at; int64_t max; };
 
 /* The kernels on the axis are builds [from, from + n). */
 static int make_places(const struct axis *x, size_t from, size_t n,
@@ -476,17 +464,9 @@ static int make_places(const struct axis *x, size_t from, size_t n,
 		return -1;
 	for (size_t i = from; i < from + n; i++)
 		out->at[v[i].pool] = i - from + 1;
-	for (size_t i = 0; i < x->builds.n; i++) {
+	for (size_t i = 0; i < x->builds.n; i++)
 		out->at[v[i].k.pool] = out->at[v[i].pool];
-		if (x->joined && v[i].k.pool != v[i].pool)
-			buf_printf(&out->joined, "%s\"%lld\":%lld",
-				   out->joined.len ? "," : "{",
-				   (long long)v[i].k.pool,
-				   (long long)v[i].pool);
-	}
-	if (x->joined)
-		buf_char(&out->joined, '}');
-	return buf_ok(&out->joined) ? 0 : -1;
+	return 0;
 }
 
 static int read_axis(sqlite3 *db, const struct store_trend_query *q,
@@ -526,7 +506,7 @@ static enum store_answer read_kernels(sqlite3 *db,
 	    store_pushes(db, NULL, "p.revisions", &x.all, e) ||
 	    find_revisions(db, &x.builds, e))
 		goto out;
-	join_pools(&x);
+	join_pools(&x.builds);
 	if (make_spots(&x)) {
 		err_set(e, "out of memory");
 		goto out;
@@ -548,7 +528,7 @@ out:
 /* The points of one metric: its series are those from @first on. SQLite's
  * code. */
 static int read_lines(sqlite3_stmt *st, const struct places *places,
-		      struct pool *pool, struct store_trend *t, size_t first)
+		      struct pool *pools, struct store_trend *t, size_t first)
 {
 	int rc;
 
@@ -560,33 +540,27 @@ static int read_lines(sqlite3_stmt *st, const struct places *places,
 
 		while (s < t->nseries && t->series[s].id != id)
 			s++;
-		if (at && s < t->nseries &&
-		    pool_add(pool, &t->points[s * t->nkernels + at - 1], st, 2))
+		if (!at || s == t->nseries)
+			continue;
+		at += s * t->nkernels - 1;
+		if (pool_add(&pools[at], &t->points[at], st, 2))
 			return SQLITE_NOMEM;
 	}
-	pool_end(pool);
 	return rc;
 }
 
-#define POINTS "SELECT r.series, r.pool," POOL_COLUMNS " FROM result r"
-/* One range of the primary key for each metric: no look-up, no sort. */
-static const char in_pools[] = POINTS
-	" WHERE r.metric = ?1 ORDER BY r.pool, r.series, r.boot, r.run";
-/* Where a kernel is of several pools their rows must stand together. */
-static const char in_joined_pools[] = POINTS
-	" LEFT JOIN json_each(?2) j ON j.key = CAST(r.pool AS TEXT)"
-	" WHERE r.metric = ?1"
-	" ORDER BY coalesce(j.value, r.pool), r.series, r.boot, r.run";
-
+/* One range of the primary key for each metric: no look-up, no sort. A kernel
+ * may be of several pools, so all points are in the making at once. */
 static int read_points(sqlite3 *db, const struct places *places,
 		       struct store_trend *t, struct err *e)
 {
-	bool joined = places->joined.len;
-	sqlite3_stmt *st = store_query(db, joined ? in_joined_pools : in_pools,
-				       "it", (int64_t)0, places->joined.s);
+	sqlite3_stmt *st = store_query(db, "SELECT r.series, r.pool,"
+				       POOL_COLUMNS " FROM result r"
+				       " WHERE r.metric = ?1 ORDER BY r.pool,"
+				       " r.series, r.boot, r.run", "");
 	size_t n = t->nkernels * t->nseries;
-	struct pool pool = { .to = NULL };
-	int rc = st ? SQLITE_DONE : SQLITE_ERROR;
+	struct pool *pools = calloc(n + 1, sizeof(*pools));
+	int rc = !pools ? SQLITE_NOMEM : st ? SQLITE_DONE : SQLITE_ERROR;
 
 	t->points = calloc(n + 1, sizeof(*t->points));
 	if (!t->points)
@@ -597,16 +571,15 @@ static int read_points(sqlite3 *db, const struct places *places,
 		if (i && t->series[i].metric == t->series[i - 1].metric)
 			continue;
 		sqlite3_bind_int64(st, 1, t->series[i].metric);
-		rc = read_lines(st, places, &pool, t, i);
+		rc = read_lines(st, places, pools, t, i);
 		sqlite3_reset(st);
 	}
-	if (rc == SQLITE_NOMEM)
-		err_set(e, "out of memory");
-	else if (rc != SQLITE_DONE)
-		store_failed(db, e);
-	sqlite3_finalize(st);
-	pool_free(&pool);
-	return rc == SQLITE_DONE ? 0 : -1;
+	for (size_t i = 0; pools && i < n; i++) {
+		pool_end(&pools[i]);
+		pool_free(&pools[i]);
+	}
+	free(pools);
+	return store_ended(db, st, rc, e);
 }
 
 static enum store_answer read_trend(sqlite3 *db,
@@ -615,7 +588,7 @@ static enum store_answer read_trend(sqlite3 *db,
 {
 	enum store_answer a = find_chart(db, q, out, e);
 	struct { struct store_series *v; size_t n; } series;
-	struct places places = { .joined = BUF_INIT };
+	struct places places = { NULL, 0 };
 
 	if (a != STORE_SAME)
 		return a;
@@ -638,7 +611,6 @@ static enum store_answer read_trend(sqlite3 *db,
 	if (a == STORE_SAME && read_points(db, &places, out, e))
 		a = STORE_ERROR;
 	free(places.at);
-	buf_free(&places.joined);
 	return a;
 }
 
@@ -704,8 +676,7 @@ static const struct column pair_columns[] = {
 
 static int new_pair(sqlite3_stmt *st, struct store_pairs *out)
 {
-	struct store_pair *p = rows_add((struct rows *)(void *)&out->v,
-					sizeof(*p));
+	struct store_pair *p = ADD_ROW(&out->v, sizeof(*p));
 
 	if (!p)
 		return -1;
@@ -713,14 +684,15 @@ static int new_pair(sqlite3_stmt *st, struct store_pairs *out)
 	return row_read(st, 0, pair_columns, p);
 }
 
+/* @st ends here. */
 static int read_pairs(sqlite3 *db, sqlite3_stmt *st, struct store_pairs *out,
 		      struct err *e)
 {
 	struct pool a = { .to = NULL }, b = { .to = NULL };
 	int64_t series = 0;
-	int rc, ret = -1;
+	int rc = SQLITE_ERROR;
 
-	while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
+	while (st && (rc = sqlite3_step(st)) == SQLITE_ROW) {
 		int64_t id = sqlite3_column_int64(st, AT_PAIR);
 		int64_t pool = sqlite3_column_int64(st, AT_PAIR + 1);
 		struct store_pair *p;
@@ -729,7 +701,7 @@ static int read_pairs(sqlite3 *db, sqlite3_stmt *st, struct store_pairs *out,
 			pool_end(&a);	/* before the array moves */
 			pool_end(&b);
 			if (new_pair(st, out))
-				goto out;
+				break;
 		}
 		series = id;
 		p = &out->v[out->n - 1];
@@ -737,20 +709,13 @@ static int read_pairs(sqlite3 *db, sqlite3_stmt *st, struct store_pairs *out,
 		     pool_add(&a, &p->a, st, AT_PAIR + 2)) ||
 		    (pool == out->b.pool &&
 		     pool_add(&b, &p->b, st, AT_PAIR + 2)))
-			goto out;
+			break;
 	}
 	pool_end(&a);
 	pool_end(&b);
-	if (rc == SQLITE_DONE)
-		ret = 0;
-out:
-	if (rc == SQLITE_ROW)
-		err_set(e, "out of memory");
-	else if (ret)
-		store_failed(db, e);
 	pool_free(&a);
 	pool_free(&b);
-	return ret;
+	return store_ended(db, st, rc, e);
 }
 
 static enum store_answer find_side(sqlite3 *db, const char *side,
@@ -770,18 +735,14 @@ static enum store_answer compare(sqlite3 *db, const char *host, const char *a,
 				 struct store_pairs *out, struct err *e)
 {
 	enum store_answer found = find_side(db, "a", a, &out->a, e);
-	sqlite3_stmt *st;
-	int ret;
 
 	if (found == STORE_SAME)
 		found = find_side(db, "b", b, &out->b, e);
 	if (found != STORE_SAME)
 		return found;
-	st = store_query(db, FIND_PAIRS, "tiit", host, out->a.pool,
-			 out->b.pool, bench);
-	ret = st ? read_pairs(db, st, out, e) : store_failed(db, e);
-	sqlite3_finalize(st);
-	if (ret)
+	if (read_pairs(db, store_query(db, FIND_PAIRS, "tiit", host,
+				       out->a.pool, out->b.pool, bench), out,
+		       e))
 		return STORE_ERROR;
 	if (out->n)
 		return STORE_SAME;

@@ -302,138 +302,123 @@ static int load(struct trend *p)
 
 /* --- JSON: columns, by hand, since a chart waits for it --------------- */
 
-static void json_int(struct buf *b, const char *before, int64_t v)
+static void json_key(struct buf *b, const char *key)
 {
-	buf_str(b, before);
+	if (b->len && b->s[b->len - 1] != '{')
+		buf_char(b, ',');
+	buf_printf(b, "\"%s\":", key);
+}
+
+static void json_text(struct buf *b, const char *key, const char *text)
+{
+	json_key(b, key);
+	buf_json(b, text);
+}
+
+static void json_int(struct buf *b, int64_t v)
+{
 	if (v == RECORD_NULL)
 		buf_str(b, "null");
 	else
 		buf_i64(b, v);
 }
 
-static void json_text(struct buf *b, const char *before, const char *text)
+static void json_index(struct buf *b, size_t i)
 {
-	buf_str(b, before);
-	buf_json(b, text);
+	json_int(b, i == NO_PUSH ? RECORD_NULL : (int64_t)i);
 }
 
-static void json_index(struct buf *b, const char *before, size_t i)
-{
-	json_int(b, before, i == NO_PUSH ? RECORD_NULL : (int64_t)i);
-}
+/* "key":[...]: what @cell writes for each i below @n. */
+#define JSON_LIST(b, key, n, cell) \
+	do { \
+		json_key(b, key); \
+		buf_char(b, '['); \
+		for (size_t i = 0; i < (n); i++) { \
+			if (i) \
+				buf_char(b, ','); \
+			cell; \
+		} \
+		buf_char(b, ']'); \
+	} while (0)
 
 static void json_kernels(struct buf *b, const struct trend *p)
 {
-	static const char *const key[] = {
-		"\"key\":[", "],\"short\":[", "],\"release\":[",
-		"],\"version\":[", "],\"commit\":[", "],\"date\":[",
-	};
+	const struct store_kernel *k = p->t.kernels;
+	const struct store_spot *spot = p->t.spots;
+	size_t n = p->t.nkernels;
 	char name[VIEW_KERNEL];
 
-	for (size_t f = 0; f < sizeof(key) / sizeof(*key); f++) {
-		buf_str(b, key[f]);
-		for (size_t k = 0; k < p->t.nkernels; k++) {
-			const struct store_kernel *v = &p->t.kernels[k];
-			const char *const field[] = {
-				v->key, view_kernel(v, name), v->release,
-				v->version, v->commit, date_of(p, k),
-			};
-
-			json_text(b, k ? "," : "", field[f]);
-		}
-	}
-	buf_str(b, "],\"push\":[");
-	for (size_t k = 0; k < p->t.nkernels; k++)
-		json_index(b, k ? "," : "", p->t.spots[k].push);
-	buf_str(b, "],\"tip\":[");
-	for (size_t k = 0; k < p->t.nkernels; k++)
-		json_int(b, k ? "," : "", p->t.spots[k].tip);
-	buf_char(b, ']');
+	JSON_LIST(b, "key", n, buf_json(b, k[i].key));
+	JSON_LIST(b, "short", n, buf_json(b, view_kernel(&k[i], name)));
+	JSON_LIST(b, "release", n, buf_json(b, k[i].release));
+	JSON_LIST(b, "version", n, buf_json(b, k[i].version));
+	JSON_LIST(b, "commit", n, buf_json(b, k[i].commit));
+	JSON_LIST(b, "date", n, buf_json(b, date_of(p, i)));
+	JSON_LIST(b, "push", n, json_index(b, spot[i].push));
+	JSON_LIST(b, "tip", n, json_int(b, spot[i].tip));
 }
 
 /* Where kernel is null, nothing measured the push: skip may say why. */
-static void json_pushes(struct buf *b, const struct store_pushes *p)
+static void json_pushes(struct buf *b, const struct store_push *v, size_t n)
 {
-	static const char *const key[] = {
-		"\"id\":[", "],\"pushed_at\":[", "],\"old\":[", "],\"new\":[",
-		"],\"tags\":[", "],\"skip\":[",
-	};
-
-	for (size_t f = 0; f < sizeof(key) / sizeof(*key); f++) {
-		buf_str(b, key[f]);
-		for (size_t i = 0; i < p->n; i++) {
-			const struct store_push *v = &p->v[i];
-			const char *const field[] = {
-				v->key, v->pushed_at, v->old, v->new, v->tags,
-				v->skip,
-			};
-
-			json_text(b, i ? "," : "", field[f]);
-		}
-	}
-	buf_str(b, "],\"kernel\":[");
-	for (size_t i = 0; i < p->n; i++)
-		json_index(b, i ? "," : "", p->v[i].kernel);
-	buf_char(b, ']');
+	JSON_LIST(b, "id", n, buf_json(b, v[i].key));
+	JSON_LIST(b, "pushed_at", n, buf_json(b, v[i].pushed_at));
+	JSON_LIST(b, "old", n, buf_json(b, v[i].old));
+	JSON_LIST(b, "new", n, buf_json(b, v[i].new));
+	JSON_LIST(b, "tags", n, buf_json(b, v[i].tags));
+	JSON_LIST(b, "skip", n, buf_json(b, v[i].skip));
+	JSON_LIST(b, "kernel", n, json_index(b, v[i].kernel));
 }
 
-/* What no push holds, and which trees hold the rest. */
-static void json_trees(struct buf *b, const struct store_trend *t)
+static void json_use(struct buf *b, const struct store_tree_use *use)
+{
+	buf_char(b, '{');
+	json_text(b, "name", use->name);
+	json_key(b, "kernels");
+	buf_i64(b, use->kernels);
+	buf_char(b, '}');
+}
+
+static void json_unplaced(struct buf *b, const struct store_kernel *k)
 {
 	char name[VIEW_KERNEL];
 
-	json_text(b, ",\"tree\":", t->tree);
-	buf_str(b, ",\"trees\":[");
-	for (size_t i = 0; i < t->ntrees; i++) {
-		json_text(b, i ? ",{\"name\":" : "{\"name\":",
-			  t->trees[i].name);
-		buf_printf(b, ",\"kernels\":%lld}",
-			   (long long)t->trees[i].kernels);
-	}
-	buf_printf(b, "],\"elsewhere\":%zu,\"unplaced\":[", t->elsewhere);
-	for (size_t i = 0; i < t->unplaced.n; i++) {
-		const struct store_kernel *k = &t->unplaced.v[i];
-
-		json_text(b, i ? ",\n{\"key\":" : "{\"key\":", k->key);
-		json_text(b, ",\"short\":", view_kernel(k, name));
-		json_text(b, ",\"commit\":", k->commit);
-		json_text(b, ",\"release\":", k->release);
-		buf_char(b, '}');
-	}
-	buf_char(b, ']');
+	buf_char(b, '{');
+	json_text(b, "key", k->key);
+	json_text(b, "short", view_kernel(k, name));
+	json_text(b, "commit", k->commit);
+	json_text(b, "release", k->release);
+	buf_char(b, '}');
 }
 
 static void json_series(struct buf *b, const struct trend *p,
 			const struct shown *v)
 {
-	static const char *const key[] = {
-		",\"value\":[", "],\"spread\":[", "],\"n\":[", "],\"boots\":[",
-	};
-	const char *sep = "";
+	const struct store_point *at = v->at;
+	size_t n = p->t.nkernels;
 
-	json_int(b, "{\"folio_bytes\":", v->s->folio_bytes);
-	json_text(b, ",\"label\":", v->label);
-	json_text(b, ",\"epoch\":", v->s->epoch);
-	for (size_t f = 0; f < sizeof(key) / sizeof(*key); f++) {
-		buf_str(b, key[f]);
-		for (size_t k = 0; k < p->t.nkernels; k++) {
-			const int64_t field[] = {
-				v->at[k].value, v->at[k].spread,
-				v->at[k].n, v->at[k].boots,
-			};
+	buf_char(b, '{');
+	json_key(b, "folio_bytes");
+	buf_i64(b, v->s->folio_bytes);
+	json_text(b, "label", v->label);
+	json_text(b, "epoch", v->s->epoch);
+	JSON_LIST(b, "value", n, json_int(b, at[i].value));
+	JSON_LIST(b, "spread", n, json_int(b, at[i].spread));
+	JSON_LIST(b, "n", n, buf_i64(b, at[i].n));
+	JSON_LIST(b, "boots", n, buf_i64(b, at[i].boots));
+	json_key(b, "not_ok");
+	buf_char(b, '{');
+	for (size_t k = 0; k < n; k++) {
+		char key[24];
 
-			json_int(b, k ? "," : "", field[f]);
-		}
-	}
-	buf_str(b, "],\"not_ok\":{");
-	for (size_t k = 0; k < p->t.nkernels; k++) {
-		if (v->at[k].status == RECORD_OK)
+		if (at[k].status == RECORD_OK)
 			continue;
-		buf_printf(b, "%s\"%zu\":{\"status\":\"%s\"", sep, k,
-			   record_status_name(v->at[k].status));
-		json_text(b, ",\"reason\":", v->at[k].reason);
+		snprintf(key, sizeof(key), "%zu", k);
+		json_key(b, key);
+		buf_char(b, '{');
+		json_text(b, "status", record_status_name(at[k].status));
+		json_text(b, "reason", at[k].reason);
 		buf_char(b, '}');
-		sep = ",";
 	}
 	buf_str(b, "}}");
 }
@@ -444,29 +429,32 @@ static void send_json(const struct trend *p)
 	struct buf *b = &p->r->body;
 	char order[128];
 
-	json_text(b, "{\"view\":\"trend\",\"host\":", t->host);
-	json_text(b, ",\"bench\":", t->bench);
-	json_text(b, ",\"metric\":", t->metric);
-	json_text(b, ",\"unit\":", t->unit);
-	json_text(b, ",\"better\":", better(p));
-	json_text(b, ",\"scale\":", p->log ? "log" : "linear");
-	json_int(b, ",\"quantum\":", t->quantum);
-	json_int(b, ",\"ops\":", t->ops);
-	json_text(b, ",\"same_as\":", t->same_as);
-	json_text(b, ",\"params\":", t->params);
-	json_text(b, ",\"title\":", p->title);
-	json_text(b, ",\"order\":", order_text(p, order));
-	json_trees(b, t);
-	buf_printf(b, ",\"older\":%zu,\n\"kernels\":{", t->older);
+	buf_str(b, "{\"view\":\"trend\"");
+	json_text(b, "host", t->host);
+	json_text(b, "bench", t->bench);
+	json_text(b, "metric", t->metric);
+	json_text(b, "unit", t->unit);
+	json_text(b, "better", better(p));
+	json_text(b, "scale", p->log ? "log" : "linear");
+	buf_printf(b, ",\"quantum\":%lld,\"ops\":%lld", (long long)t->quantum,
+		   (long long)t->ops);
+	json_text(b, "same_as", t->same_as);
+	json_text(b, "params", t->params);
+	json_text(b, "title", p->title);
+	json_text(b, "order", order_text(p, order));
+	json_text(b, "tree", t->tree);
+	JSON_LIST(b, "trees", t->ntrees, json_use(b, &t->trees[i]));
+	buf_printf(b, ",\"elsewhere\":%zu,\"older\":%zu", t->elsewhere,
+		   t->older);
+	JSON_LIST(b, "unplaced", t->unplaced.n,
+		  json_unplaced(b, &t->unplaced.v[i]));
+	buf_str(b, ",\n\"kernels\":{");
 	json_kernels(b, p);
 	buf_str(b, "},\n\"pushes\":{");
-	json_pushes(b, &t->pushes);
-	buf_str(b, "},\n\"series\":[");
-	for (size_t i = 0; i < p->n; i++) {
-		buf_str(b, i ? ",\n" : "\n");
-		json_series(b, p, &p->v[i]);
-	}
-	buf_str(b, "]}\n");
+	json_pushes(b, t->pushes.v, t->pushes.n);
+	buf_char(b, '}');
+	JSON_LIST(b, "series", p->n, json_series(b, p, &p->v[i]));
+	buf_str(b, "}\n");
 }
 
 /* --- CSV: one line a figure ------------------------------------------- */
