@@ -257,25 +257,27 @@ static void back_off(unsigned attempt, int64_t retry_after_s)
 	nanosleep(&ts, NULL);
 }
 
-/* A whole receipt, or it is none: a portal's "200 Welcome" takes no run. */
+/* A whole receipt, or it is none: a portal's "200 Welcome" takes no run, and no
+ * skip, which has no id but a status. */
 static enum outcome read_receipt(struct reply *re, const char *id)
 {
 	json_t *j = json_loadb(re->body.len ? re->body.s : "", re->body.len,
 			       JSON_REJECT_DUPLICATES, NULL);
-	const char *got = json_string_value(json_object_get(j, "id"));
+	const char *got = json_string_value(json_object_get(j, *id ? "id" :
+							    "status"));
 
-	if (got && !strcmp(got, id)) {
+	if (got && (!*id || !strcmp(got, id))) {
 		re->receipt = j;
 		return SENT;
 	}
 	json_decref(j);
-	err_set(&re->why, "the server answered %ld without a receipt for run %s",
-		re->status, id);
-	return KEPT;
+	err_set(&re->why, "the server answered %ld without a receipt%s%s",
+		re->status, *id ? " for run " : "", id);
+	return *id ? KEPT : AWAY;
 }
 
 /* Send until it is there, refused, or tried often enough. @id: of the run that
- * the receipt must name; NULL: it is no run. @body NULL: there is none. */
+ * the receipt must name, "": a skip; NULL: no receipt. @body NULL: none. */
 static enum outcome deliver(struct push *p, const char *method, const char *path,
 			    const struct buf *body, const char *id,
 			    struct reply *re)
@@ -481,32 +483,6 @@ out:
 	return ret;
 }
 
-/* Exactly what the server says of a skip; a portal's "200 Welcome" keeps none. */
-static bool is_kept(const struct reply *re)
-{
-	json_t *j = json_loadb(re->body.s, re->body.len, 0, NULL);
-	const char *status = json_string_value(json_object_get(j, "status"));
-	bool kept = status && (!strcmp(status, "new") || !strcmp(status, "same"));
-
-	json_decref(j);
-	return kept;
-}
-
-static void write_skip(const struct push_skip *s, struct buf *b)
-{
-	const char *const fields[][2] = {
-		{ "schema", "mmtrend.skip/1" }, { "host", s->host },
-		{ "push", s->push }, { "commit", s->commit },
-		{ "reason", s->reason },
-	};
-
-	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
-		buf_printf(b, "%s\"%s\":", i ? "," : "{", fields[i][0]);
-		buf_json(b, fields[i][1]);
-	}
-	buf_char(b, '}');
-}
-
 int push_skip(const struct push_opts *o, const struct push_skip *s, struct err *e)
 {
 	static const int exits[] = {
@@ -514,25 +490,22 @@ int push_skip(const struct push_opts *o, const struct push_skip *s, struct err *
 		[KEPT] = EXIT_NOT_SENT, [AWAY] = EXIT_NOT_SENT,
 	};
 	struct push p = { .tries = TRIES, .pages = BUF_INIT };
-	struct reply re = { .why = { "no memory" }, .body = BUF_INIT };
-	struct buf body = BUF_INIT;
-	enum outcome got = KEPT;
+	struct reply re = { .why = { "--host, --reason: expected UTF-8" }, .body = BUF_INIT };
+	json_t *j = json_pack("{s:s, s:s, s:s?, s:s?, s:s}",
+			      "schema", "mmtrend.skip/1", "host", s->host,
+			      "push", s->push, "commit", s->commit,
+			      "reason", s->reason);
+	char *text = json_dumps(j, JSON_COMPACT);
+	struct buf body = { .s = text, .len = text ? strlen(text) : 0 };
 	int ret = begin(&p, o, true, e);
 
-	if (ret)
-		goto out;
-	write_skip(s, &body);
-	if (buf_ok(&body))
-		got = deliver(&p, "POST", "/api/v1/skips", &body, NULL, &re);
-	if (got == SENT && !is_kept(&re)) {
-		err_set(&re.why, "the server answered %ld without a receipt",
-			re.status);
-		got = KEPT;
+	if (!ret) {
+		ret = exits[text ? deliver(&p, "POST", "/api/v1/skips", &body,
+					   "", &re) : REFUSED];
+		*e = re.why;
 	}
-	*e = re.why;
-	ret = exits[got];
-out:
-	buf_free(&body);
+	free(text);
+	json_decref(j);
 	reply_free(&re);
 	end(&p);
 	return ret;
