@@ -44,13 +44,13 @@ static void pack_ids(struct buf *b, const int64_t *id, size_t n)
 	}
 }
 
-static uint64_t get_varint(struct runs *r)
+uint64_t varint_next(const unsigned char **at, const unsigned char *end)
 {
 	uint64_t v = 0;
 
-	for (unsigned shift = 0; r->at < r->end && shift < 64; shift += 7) {
-		v |= (uint64_t)(*r->at & 0x7f) << shift;
-		if (*r->at++ < 0x80)
+	for (unsigned shift = 0; *at < end && shift < 64; shift += 7) {
+		v |= (uint64_t)(**at & 0x7f) << shift;
+		if (*(*at)++ < 0x80)
 			break;
 	}
 	return v;
@@ -62,9 +62,9 @@ bool runs_next(struct runs *r)
 
 	if (r->at == r->end)
 		return false;
-	step = get_varint(r);
+	step = varint_next(&r->at, r->end);
 	r->first = r->next + (int64_t)(step >> 1 ^ -(step & 1));
-	r->n = (int64_t)get_varint(r);
+	r->n = (int64_t)varint_next(&r->at, r->end);
 	r->next = r->first + r->n;
 	return true;
 }
@@ -619,53 +619,44 @@ int store_skips(sqlite3 *db, const char *host, struct store_pushes *p,
 
 /* --- where commits stand ----------------------------------------------- */
 
-static int spot_by_sha(const void *a, const void *b)
+static int by_sha(const void *a, const void *b)
 {
-	const struct spot *x = a, *y = b;
-
-	return strcmp(x->sha, y->sha);
+	return strcmp((*(struct spot *const *)a)->sha,
+		      (*(struct spot *const *)b)->sha);
 }
 
-/* Spots that are no tip, by revision. */
-struct inside { int64_t revision; struct spot *spot; };
+void spots_sort(struct spot **spots, size_t n)
+{
+	qsort(spots, n, sizeof(*spots), by_sha);
+}
 
 static int by_revision(const void *a, const void *b)
 {
-	const struct inside *x = a, *y = b;
+	int64_t x = (*(struct spot *const *)a)->revision;
+	int64_t y = (*(struct spot *const *)b)->revision;
 
-	return (x->revision > y->revision) - (x->revision < y->revision);
-}
-
-void spots_sort(struct spot *spots, size_t n)
-{
-	qsort(spots, n, sizeof(*spots), spot_by_sha);
+	return (x > y) - (x < y);
 }
 
 /* Those whose tip it is. */
-static void place_tips(const struct store_push *v, size_t n,
-			 struct spot *spots, size_t nspots)
+static void place_tip(const struct store_push *p, size_t push,
+		      struct spot **spots, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
-		const struct spot key = { .sha = v[i].new };
-		struct spot *at = nspots ? bsearch(&key, spots, nspots,
-						   sizeof(key), spot_by_sha) :
-					   NULL;
+	struct spot key = { .sha = p->new }, *k = &key;
+	struct spot **at = n ? bsearch(&k, spots, n, sizeof(k), by_sha) : NULL;
 
-		while (at && at > spots && !strcmp(at[-1].sha, key.sha))
-			at--;
-		for (; at && at < spots + nspots && !strcmp(at->sha, key.sha);
-		     at++) {
-			if (at->push != NO_PUSH)
-				continue;
-			at->push = i;
-			at->pos = INT64_MAX;
+	while (at && at > spots && !strcmp(at[-1]->sha, key.sha))
+		at--;
+	for (; at && at < spots + n && !strcmp((*at)->sha, key.sha); at++)
+		if ((*at)->push == NO_PUSH) {
+			(*at)->push = push;
+			(*at)->pos = INT64_MAX;
 		}
-	}
 }
 
 /* Those that stand in the list of @p, which is number @push. */
 static void place_list(const struct store_push *p, size_t push,
-		       const struct inside *by, size_t n)
+		       struct spot **spots, size_t n)
 {
 	struct runs r = runs_of(p);
 	int64_t pos = 0;
@@ -676,40 +667,38 @@ static void place_list(const struct store_push *p, size_t push,
 		while (lo < hi) {
 			size_t mid = lo + (hi - lo) / 2;
 
-			if (by[mid].revision < r.first)
+			if (spots[mid]->revision < r.first)
 				lo = mid + 1;
 			else
 				hi = mid;
 		}
-		for (; lo < n && by[lo].revision < r.first + r.n; lo++) {
-			struct spot *spot = by[lo].spot;
-
-			if (spot->push != NO_PUSH)
-				continue;
-			spot->push = push;
-			spot->pos = pos + spot->revision - r.first;
-		}
+		for (; lo < n && spots[lo]->revision < r.first + r.n; lo++)
+			if (spots[lo]->push == NO_PUSH) {
+				spots[lo]->push = push;
+				spots[lo]->pos = pos + spots[lo]->revision -
+						 r.first;
+			}
 	}
 }
 
-int spots_place(const struct store_push *v, size_t n, struct spot *spots,
+int spots_place(const struct store_push *v, size_t n, struct spot **spots,
 		size_t nspots)
 {
-	struct inside *by = calloc(nspots + 1, sizeof(*by));
-	size_t nby = 0;
+	struct spot **inside = calloc(nspots + 1, sizeof(*inside));
+	size_t ninside = 0;
 
-	if (!by)
+	if (!inside)
 		return -1;
 	for (size_t i = 0; i < nspots; i++)
-		spots[i].push = NO_PUSH;
-	place_tips(v, n, spots, nspots);
+		spots[i]->push = NO_PUSH;
+	for (size_t i = 0; i < n; i++)
+		place_tip(&v[i], i, spots, nspots);
 	for (size_t i = 0; i < nspots; i++)
-		if (spots[i].revision && spots[i].push == NO_PUSH)
-			by[nby++] = (struct inside){ spots[i].revision,
-						     &spots[i] };
-	qsort(by, nby, sizeof(*by), by_revision);
-	for (size_t i = 0; i < n && nby; i++)
-		place_list(&v[i], i, by, nby);
-	free(by);
+		if (spots[i]->revision && spots[i]->push == NO_PUSH)
+			inside[ninside++] = spots[i];
+	qsort(inside, ninside, sizeof(*inside), by_revision);
+	for (size_t i = 0; i < n && ninside; i++)
+		place_list(&v[i], i, inside, ninside);
+	free(inside);
 	return 0;
 }

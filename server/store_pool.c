@@ -30,17 +30,11 @@ static int add_launch(struct pool *p, int64_t value)
 /* Varints, as pack_launches() made them. */
 static int add_launches(struct pool *p, const unsigned char *at, int len)
 {
-	for (int i = 0; i < len; ) {
-		uint64_t v = 0;
+	const unsigned char *end = len ? at + len : at;
 
-		for (unsigned shift = 0; i < len && shift < 64; shift += 7) {
-			v |= (uint64_t)(at[i] & 0x7f) << shift;
-			if (at[i++] < 0x80)
-				break;
-		}
-		if (add_launch(p, (int64_t)v))
+	while (at < end)
+		if (add_launch(p, (int64_t)varint_next(&at, end)))
 			return -1;
-	}
 	return 0;
 }
 

@@ -96,6 +96,8 @@ struct runs {
 };
 struct runs runs_of(const struct store_push *p);
 bool runs_next(struct runs *r);
+/* 0 at the end. */
+uint64_t varint_next(const unsigned char **at, const unsigned char *end);
 
 void store_push_free(struct store_push *p);
 /* Pushes of @tree (NULL: all). @list: "p.revisions" or "p.patches": what
@@ -153,12 +155,11 @@ struct spot {
 	int64_t revision;	/* 0: no list has it */
 	size_t push;		/* NO_PUSH: it does not */
 	int64_t pos;		/* in the list; INT64_MAX: the tip */
-	size_t of;		/* the caller's */
 };
 /* By SHA; then place them in pushes (with revisions) of one tree, as often as
  * there are trees. */
-void spots_sort(struct spot *spots, size_t n);
-int spots_place(const struct store_push *v, size_t n, struct spot *spots,
+void spots_sort(struct spot **spots, size_t n);
+int spots_place(const struct store_push *v, size_t n, struct spot **spots,
 		size_t nspots);
 
 /* --- store_read.c: rows of a query into structs ------------------------ */

@@ -152,35 +152,32 @@ static const struct column commit_columns[] = {
 	TEXT_(store_commit, patch_id), TEXT_(store_commit, link),
 	TEXT_(store_commit, quilt), TEXT_(store_commit, files), COL_END
 };
+
 int64_t *read_revisions(sqlite3 *db, int64_t id, size_t n, struct err *e)
 {
 	sqlite3_stmt *st = store_query(db, "SELECT revisions FROM push"
 				       " WHERE id = ?1", "i", id);
 	int64_t *v = calloc(n + 1, sizeof(*v));
+	int rc = !v ? SQLITE_NOMEM : st ? sqlite3_step(st) : SQLITE_ERROR;
+	struct runs r = { .n = 0 };
 	size_t at = 0;
 
-	if (!v) {
-		err_set(e, "out of memory");
-	} else if (st && sqlite3_step(st) == SQLITE_ROW) {
-		const unsigned char *list = sqlite3_column_blob(st, 0);
-		struct runs r = { .at = list, .end = list };
-
-		if (list)
+	if (rc == SQLITE_ROW) {
+		r.at = r.end = sqlite3_column_blob(st, 0);
+		if (r.at)
 			r.end += sqlite3_column_bytes(st, 0);
 		while (runs_next(&r))
 			for (int64_t k = 0; k < r.n && at < n; k++)
 				v[at++] = r.first + k;
-	} else {
-		store_failed(db, e);
-		free(v);
-		v = NULL;
+		rc = SQLITE_DONE;
 	}
-	sqlite3_finalize(st);
-	return v;
+	if (!store_ended(db, st, rc, e))
+		return v;
+	free(v);
+	return NULL;
 }
 
-int read_commit(sqlite3_stmt *st, int64_t revision,
-		       struct store_commit *out)
+int read_commit(sqlite3_stmt *st, int64_t revision, struct store_commit *out)
 {
 	int ret = -1;
 

@@ -115,9 +115,7 @@ struct build {
 	int64_t pool;		/* k's; of builds of one source, one of theirs */
 	char *started_at;
 	int64_t changed;	/* its commit is not what was built */
-	int64_t revision;	/* 0: no list has it */
-	size_t push;		/* in the tree shown; NO_PUSH */
-	int64_t pos;
+	struct spot spot;	/* in the tree shown */
 	bool anywhere;		/* in some tree */
 	enum { ON_AXIS, UNPLACED, GONE } rank;
 };
@@ -157,7 +155,7 @@ static int read_builds(sqlite3 *db, const struct store_trend *t, int64_t folio,
 		if (!b || row_read(st, 0, build_columns, b) ||
 		    row_read(st, BUILD_KERNEL, store_kernel_columns, &b->k))
 			break;
-		b->push = NO_PUSH;
+		b->spot.push = NO_PUSH;
 	}
 	return store_ended(db, st, rc, e);
 }
@@ -175,10 +173,10 @@ static int by_place(const void *a, const void *b)
 	const struct build *x = a, *y = b;
 	int c;
 
-	if (x->push != y->push)
-		return x->push < y->push ? -1 : 1;
-	if (x->pos != y->pos)
-		return x->pos < y->pos ? -1 : 1;
+	if (x->spot.push != y->spot.push)
+		return x->spot.push < y->spot.push ? -1 : 1;
+	if (x->spot.pos != y->spot.pos)
+		return x->spot.pos < y->spot.pos ? -1 : 1;
 	c = strcmp(x->started_at, y->started_at);
 	return c ? c : strcmp(x->k.key, y->k.key);
 }
@@ -205,7 +203,7 @@ static int by_source(const void *a, const void *b)
 struct axis {
 	struct builds builds;	/* those of a pool stand together */
 	struct store_pushes all;
-	struct spot *spots; size_t nspots;	/* builds that are a commit */
+	struct spot **spots; size_t nspots;	/* builds that are a commit */
 	size_t from, to;	/* of all: the tree that is shown */
 };
 
@@ -225,7 +223,7 @@ static int find_revisions(sqlite3 *db, struct builds *b, struct err *e)
 		store_sha(v->k.commit, '0', sha);
 		sqlite3_bind_blob(st, 1, sha, sizeof(sha), SQLITE_STATIC);
 		if (sqlite3_step(st) == SQLITE_ROW) {
-			v->revision = sqlite3_column_int64(st, 0);
+			v->spot.revision = sqlite3_column_int64(st, 0);
 			if (!v->k.tree_hash &&
 			    store_text(st, 1, &v->k.tree_hash))
 				ret = err_set(e, "out of memory");
@@ -261,10 +259,10 @@ static int make_spots(struct axis *x)
 
 	x->spots = calloc(b->n + 1, sizeof(*x->spots));
 	for (size_t i = 0; x->spots && i < b->n; i++)
-		if (b->v[i].k.commit && !b->v[i].changed)
-			x->spots[x->nspots++] = (struct spot){
-				.sha = b->v[i].k.commit,
-				.revision = b->v[i].revision, .of = i };
+		if (b->v[i].k.commit && !b->v[i].changed) {
+			b->v[i].spot.sha = b->v[i].k.commit;
+			x->spots[x->nspots++] = &b->v[i].spot;
+		}
 	if (x->spots)
 		spots_sort(x->spots, x->nspots);
 	return x->spots ? 0 : -1;
@@ -279,18 +277,12 @@ static int64_t use_tree(struct axis *x, size_t from, size_t to)
 
 	if (spots_place(&x->all.v[from], to - from, x->spots, x->nspots))
 		return -1;
-	for (size_t i = 0; i < x->nspots; i++) {
-		struct build *b = &x->builds.v[x->spots[i].of];
-
-		b->push = x->spots[i].push;
-		b->pos = x->spots[i].pos;
-		b->anywhere |= b->push != NO_PUSH;
-	}
 	for (size_t i = 0; i < x->builds.n; i++) {
-		const struct build *b = &x->builds.v[i];
+		struct build *b = &x->builds.v[i];
 
-		if (b->push == NO_PUSH)
+		if (b->spot.push == NO_PUSH)
 			continue;
+		b->anywhere = true;
 		pools += !last || b->pool != last->pool;
 		last = b;
 	}
@@ -361,7 +353,7 @@ static void rank_builds(struct axis *x, struct store_trend *out)
 			if (by_place(&v[to], &v[head]) < 0)
 				head = to;
 		}
-		if (x->to ? v[head].push != NO_PUSH : !anywhere)
+		if (x->to ? v[head].spot.push != NO_PUSH : !anywhere)
 			v[head].rank = ON_AXIS;
 		else if (!anywhere)
 			v[head].rank = UNPLACED;
@@ -396,7 +388,8 @@ static int take_kernels(struct axis *x, size_t from, size_t n,
 		if (!spots)
 			continue;
 		(*spots)[i] = (struct store_spot){
-			b->started_at, b->push, b->pos == INT64_MAX };
+			b->started_at, b->spot.push,
+			b->spot.pos == INT64_MAX };
 		b->started_at = NULL;
 	}
 	return 0;
