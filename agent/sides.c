@@ -104,8 +104,9 @@ void sides_kernel(const struct record_kernel *k, struct buf *out)
 		buf_str(out, " and changes");
 	if (k->tree)
 		buf_printf(out, " %s", k->tree);
-	for (size_t i = 0; i < k->patches.n; i++)
-		buf_printf(out, "%s%s", i ? ", " : " + ", k->patches.v[i]);
+	if (k->patches.n)
+		buf_str(out, " + ");
+	record_patches(k, out);
 }
 
 /* --- facts --------------------------------------------------------------- */

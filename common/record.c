@@ -241,6 +241,12 @@ int record_write(const struct record *r, struct buf *out, struct err *e)
 
 /* --- look-ups ------------------------------------------------------------- */
 
+void record_patches(const struct record_kernel *k, struct buf *out)
+{
+	for (size_t i = 0; i < k->patches.n; i++)
+		buf_printf(out, "%s%s", i ? ", " : "", k->patches.v[i]);
+}
+
 bool record_shows_commit(const struct record_kernel *k)
 {
 	const char *at = k->release;

@@ -201,6 +201,8 @@ int record_write(const struct record *r, struct buf *out, struct err *e);
 /* The kernel's release shows the commit: "-g" and at least 7 of its digits. What
  * no release shows is a claim, from which no verdict may come. */
 bool record_shows_commit(const struct record_kernel *k);
+/* "gup-batch, mincore-batch": what stands on top of it; nothing if none. */
+void record_patches(const struct record_kernel *k, struct buf *out);
 /* Counted, not timed. */
 bool record_is_exact(const char *unit);
 /* NULL if the document has no such bench. */

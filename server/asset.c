@@ -24,6 +24,8 @@
 	  "application/schema+json") \
 	X(base_sql, "001-base.sql", "schema/001-base.sql", "text/plain") \
 	X(history_sql, "002-history.sql", "schema/002-history.sql", \
+	  "text/plain") \
+	X(patches_sql, "003-patches.sql", "schema/003-patches.sql", \
 	  "text/plain")
 
 #define HTML	"text/html; charset=utf-8"

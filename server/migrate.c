@@ -7,7 +7,7 @@
 
 /* In order; a file's place in this table is the version it leads to. */
 static const char *const files[] = {
-	"001-base.sql", "002-history.sql",
+	"001-base.sql", "002-history.sql", "003-patches.sql",
 };
 #define NFILES	(sizeof(files) / sizeof(files[0]))
 

@@ -90,6 +90,7 @@ struct store_kernel {
 	char *release, *version;
 	char *commit, *tree, *tree_hash;	/* NULL: not known */
 	char *build_id, *config_sha256, *compiler;
+	char *patches;		/* on top: "gup-batch, mincore-batch" */
 	int64_t commit_proven;	/* 1: -gSHA in the version string or the build's record */
 	char *first_posted;	/* "2026-11-30T11:04:56Z": arrival of its first run */
 	int64_t runs, hosts;	/* 0 in a trend and in pairs: not counted there */

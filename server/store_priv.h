@@ -193,7 +193,7 @@ extern const struct column store_kernel_columns[];
 #define KERNEL_COLUMNS \
 	" k.id, k.key, k.pool, k.release, k.version, k.commit_sha," \
 	" k.commit_proven, k.tree, k.tree_hash, k.build_id, k.config_sha256," \
-	" k.compiler, k.first_posted"
+	" k.compiler, k.first_posted, k.patches"
 
 /* By key, commit or a prefix of either, as store_compare() takes it. */
 enum store_answer store_kernel(sqlite3 *db, const char *key,

@@ -149,8 +149,8 @@ const struct column store_kernel_columns[] = {
 	INT_(store_kernel, commit_proven), TEXT_(store_kernel, tree),
 	TEXT_(store_kernel, tree_hash), TEXT_(store_kernel, build_id),
 	TEXT_(store_kernel, config_sha256), TEXT_(store_kernel, compiler),
-	TEXT_(store_kernel, first_posted), INT_(store_kernel, runs),
-	INT_(store_kernel, hosts), COL_END
+	TEXT_(store_kernel, first_posted), TEXT_(store_kernel, patches),
+	INT_(store_kernel, runs), INT_(store_kernel, hosts), COL_END
 };
 
 void store_kernel_free(struct store_kernel *k)

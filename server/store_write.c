@@ -26,12 +26,13 @@ S(BOOT_ADD,	"INSERT INTO boot(epoch, text) VALUES(?1, ?2)") \
 S(KERNEL_FIND,	"SELECT id FROM kernel WHERE key = ?1") \
 S(KERNEL_ADD,	"INSERT INTO kernel(id, pool, key, tree_hash," \
 		" config_sha256, compiler, release, version, commit_sha," \
-		" commit_proven, tree, build_id, first_posted, changed)" \
+		" commit_proven, tree, build_id, first_posted, changed," \
+		" patches)" \
 		" SELECT n, coalesce((SELECT pool FROM kernel" \
 		" WHERE tree_hash = ?2 AND config_sha256 = ?3" \
 		" AND compiler = ?4), n)," \
-		" ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12" \
-		" FROM (SELECT coalesce(max(id), 0) + 1 AS n FROM kernel)") \
+		" ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12," \
+		" ?13 FROM (SELECT coalesce(max(id), 0) + 1 AS n FROM kernel)") \
 S(KERNEL_POOL,	"SELECT pool FROM kernel WHERE id = ?1") \
 /* A commit is learned late, or from a build that proves it. */ \
 S(KERNEL_LEARN,	"UPDATE kernel SET commit_sha = ?2, commit_proven = ?3," \
@@ -146,13 +147,16 @@ static int keep_kernel(struct store *s, struct run_job *k)
 {
 	const struct record_kernel *f = &k->pack.r->kernel;
 	const struct pack *p = &k->pack;
+	struct buf patches = BUF_INIT;
 
+	record_patches(f, &patches);
 	/* A dirty tree is not its hash. */
-	k->kernel = keep(s, KERNEL_FIND, "tttttttittti", p->kernel_key,
+	k->kernel = keep(s, KERNEL_FIND, "tttttttitttit", p->kernel_key,
 			 f->dirty == 1 ? NULL : f->tree_hash, f->config_sha256,
 			 f->compiler, f->release, f->version, f->commit,
 			 p->commit_proven, f->tree, f->build_id, p->posted_at,
-			 (int64_t)(f->dirty == 1 || f->patches.n));
+			 (int64_t)(f->dirty == 1 || f->patches.n), patches.s);
+	buf_free(&patches);
 	if (k->kernel < 0 ||
 	    (k->pool = sql(s, KERNEL_POOL, "i", k->kernel)) < 0 ||
 	    sql(s, KERNEL_LEARN, "itit", k->kernel, f->commit,

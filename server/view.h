@@ -101,7 +101,7 @@ void view_draw(const struct plot *plot, const struct request *q,
 
 /* --- what several views show the same way ----------------------------- */
 
-#define VIEW_KERNEL	13
+#define VIEW_KERNEL	24
 #define VIEW_HOST	(RECORD_MAX_NAME + 1)
 #define VIEW_REASONS	20
 
@@ -124,7 +124,8 @@ void view_tell_reasons(struct view *v, const struct view_reasons *l);
 const char *view_status(const struct store_point *p);
 const char *view_why(const struct store_point *p);
 
-/* A kernel in 12 characters: of its commit, else of its key. */
+/* A kernel in few characters: 12 of its commit, else "+" and its patches, else
+ * 12 of its key. */
 const char *view_kernel(const struct store_kernel *k, char out[VIEW_KERNEL]);
 /* "3105", "3105!" if it is not ok, "-" if there is none. */
 const char *view_figure(const struct store_point *p, struct report_unit unit,

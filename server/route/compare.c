@@ -355,11 +355,13 @@ static void tables(struct view *v, const struct compare *p)
 static void kernel_line(struct view *v, const char *side,
 			const struct store_kernel *k)
 {
-	view_head(v, "%s %.12s  %s, %s%.12s%s", side, k->key, k->release,
+	view_head(v, "%s %.12s  %s%s%s, %s%.12s%s", side, k->key, k->release,
+		  k->patches ? " + " : "", k->patches ? k->patches : "",
 		  k->commit ? "commit " : "commit not known",
 		  k->commit ? k->commit : "",
 		  is_claim(k) ? " not proven" :
-		  k->commit && k->commit_proven != 1 ? " and changes" : "");
+		  k->commit && k->commit_proven != 1 && !k->patches ?
+		  " and changes" : "");
 }
 
 static void differ(struct view *v, const char *what, const char *a,

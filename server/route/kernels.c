@@ -26,6 +26,7 @@ static const struct view_col cols[] = {
 	{ NULL, "build_id", VIEW_TEXT },
 	{ NULL, "config_sha256", VIEW_TEXT },
 	{ NULL, "compiler", VIEW_TEXT },
+	{ NULL, "patches", VIEW_TEXT },
 };
 
 /* The kernel's name leads to what it changed: @before is NULL or the one
@@ -33,7 +34,7 @@ static const struct view_col cols[] = {
 static void row(struct view *v, const struct store_kernel *k,
 		const struct store_kernel *before, const char *host)
 {
-	struct buf href = BUF_INIT;
+	struct buf href = BUF_INIT, release = BUF_INIT;
 	char key[VIEW_KERNEL], commit[32] = "not known";
 
 	snprintf(key, sizeof(key), "%.12s", k->key);
@@ -47,14 +48,18 @@ static void row(struct view *v, const struct store_kernel *k,
 	view_cell_int(v, k->runs);
 	view_cell_int(v, k->hosts);
 	view_cell(v, commit, k->commit, NULL);
-	view_cell_text(v, k->release);
+	buf_printf(&release, "%s%s%s", k->release, k->patches ? " + " : "",
+		   k->patches ? k->patches : "");
+	view_cell(v, release.s, k->release, NULL);
 	view_cell_text(v, k->version);
 	view_cell_int(v, k->commit_proven);
 	view_cell_text(v, k->tree);
 	view_cell_text(v, k->build_id);
 	view_cell_text(v, k->config_sha256);
 	view_cell_text(v, k->compiler);
+	view_cell_text(v, k->patches);
 	buf_free(&href);
+	buf_free(&release);
 }
 
 void view_kernels(struct view *v, const struct store_kernels *kernels,

@@ -44,6 +44,14 @@ has "$(get "$url/compare.txt?a=$(key 1)&b=$(key 4)" | tr -s ' \n' ' ')" 'commit 
 	'the page says that there are some'
 both 1 5 'commit not proven' 'a release that does not show its commit proves none'
 both 6 7 faster 'no commit at all claims none'
+has "$(get "$url/compare.txt?a=$(key 1)&b=$(key 2)" | tr -s ' \n' ' ')" \
+	'+ instruments, gup-walk, commit' 'the page names the groups on top'
+has "$(get "$url/kernels.txt")" '6.12.117 + gup-batch' '/kernels too'
+is "$(get "$url/kernels.json" | jq -c '[.rows[].patches] | unique')" \
+	'[null,"gup-batch","instruments, gup-walk"]' '... and its JSON'
+has "$(get "$url/trend.json?host=lab-arm64&bench=gup.pin_longterm" |
+	jq -c '[.. | .short? // empty] | flatten')" '"+gup-batch"' \
+	'on the axis of /trend a release goes by its groups'
 is "$(get "$url/compare.csv?a=$(key 1)&b=$(key 2)" | tail -1 | tr -d '\r' | awk -F, '{ print $(NF - 1), $NF }')" \
 	"$(key 1) $(key 2)" 'CSV: kernels by their keys'
 server_stop TERM
