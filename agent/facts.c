@@ -4,9 +4,9 @@
 
 #include "../common/size.h"
 
-#define AT(n, k, field) .name = n, .kind = FACT_##k, \
+#define AT(n, k, field) .name = (n), .kind = FACT_##k, \
 	.at = offsetof(struct record, field)
-#define HEAD(n)			{ .name = n, .kind = FACT_HEAD }
+#define HEAD(n)			{ .name = (n), .kind = FACT_HEAD }
 #define OWN(n, k, field)	{ AT(n, k, field) }
 #define SHARED(n, k, field)	{ AT(n, k, field), .side = FACT_SHARED }
 /* Those that host.c fills; then: why, side, lead, tail. */

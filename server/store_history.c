@@ -366,9 +366,11 @@ static enum store_answer check_parents(struct store *s, struct push_job *k,
 {
 	const struct push *p = k->p;
 	int64_t *was = read_revisions(s->db, id, n, k->job.e), below = 0;
+	enum store_answer a = STORE_NEW;
 	unsigned char sha[SHA_BYTES];
-	enum store_answer a = was ? STORE_NEW : store_broke(s, &k->job);
 
+	if (!was)
+		return store_broke(s, &k->job);
 	if (p->ncommits && p->commits->parent) {
 		store_sha(p->commits->parent, '0', sha);
 		below = once(store_query(s->db, "SELECT id FROM revision"
@@ -627,7 +629,7 @@ static int by_sha(const void *a, const void *b)
 
 void spots_sort(struct spot **spots, size_t n)
 {
-	qsort(spots, n, sizeof(*spots), by_sha);
+	qsort(spots, n, sizeof(struct spot *), by_sha);
 }
 
 static int by_revision(const void *a, const void *b)
@@ -643,7 +645,8 @@ static void place_tip(const struct store_push *p, size_t push,
 		      struct spot **spots, size_t n)
 {
 	struct spot key = { .sha = p->new }, *k = &key;
-	struct spot **at = n ? bsearch(&k, spots, n, sizeof(k), by_sha) : NULL;
+	struct spot **at = n ? bsearch(&k, spots, n, sizeof(struct spot *),
+					 by_sha) : NULL;
 
 	while (at && at > spots && !strcmp(at[-1]->sha, key.sha))
 		at--;
@@ -684,7 +687,7 @@ static void place_list(const struct store_push *p, size_t push,
 int spots_place(const struct store_push *v, size_t n, struct spot **spots,
 		size_t nspots)
 {
-	struct spot **inside = calloc(nspots + 1, sizeof(*inside));
+	struct spot **inside = calloc(nspots + 1, sizeof(struct spot *));
 	size_t ninside = 0;
 
 	if (!inside)
@@ -696,7 +699,7 @@ int spots_place(const struct store_push *v, size_t n, struct spot **spots,
 	for (size_t i = 0; i < nspots; i++)
 		if (spots[i]->revision && spots[i]->push == NO_PUSH)
 			inside[ninside++] = spots[i];
-	qsort(inside, ninside, sizeof(*inside), by_revision);
+	qsort(inside, ninside, sizeof(struct spot *), by_revision);
 	for (size_t i = 0; i < n && ninside; i++)
 		place_list(&v[i], i, inside, ninside);
 	free(inside);

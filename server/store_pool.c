@@ -88,6 +88,7 @@ static int take_reason(struct store_point *to, sqlite3_stmt *st, int at)
 	if (!text || (to->reason && strcmp(to->reason, text) <= 0))
 		return 0;
 	free(to->reason);
+	to->reason = NULL;
 	return store_text(st, at, &to->reason);
 }
 
@@ -106,6 +107,7 @@ int pool_add(struct pool *p, struct store_point *to, sqlite3_stmt *st, int at)
 		forget(p);
 		free(to->reason);
 		*to = NO_POINT;
+		to->reason = NULL;	/* again: analyzers see no copy's content */
 		to->status = status;
 	}
 	p->to = to;

@@ -257,7 +257,7 @@ static int make_spots(struct axis *x)
 {
 	struct builds *b = &x->builds;
 
-	x->spots = calloc(b->n + 1, sizeof(*x->spots));
+	x->spots = calloc(b->n + 1, sizeof(struct spot *));
 	for (size_t i = 0; x->spots && i < b->n; i++)
 		if (b->v[i].k.commit && !b->v[i].changed) {
 			b->v[i].spot.sha = b->v[i].k.commit;
