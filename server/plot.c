@@ -81,7 +81,7 @@ static void clean(struct buf *out, const char *s, size_t max)
 {
 	size_t n = 0;
 
-	for (; s[n] && n < max; n++)
+	for (; n < max && s[n]; n++)
 		buf_char(out, s[n] < ' ' || s[n] > '~' ? '?' : s[n]);
 	buf_str(out, s[n] ? "..." : "");
 }
