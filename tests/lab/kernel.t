@@ -44,7 +44,7 @@ is "$(jq -c '[.cells[].status] | unique' "$tmp/none.json")" '["ok"]' \
 is "$(jq -r '.clock, .host.label, .kernel.hz' "$tmp/none.json" | tr '\n' ' ')" \
 	"insns lab-arm64 100 " "the document says what counted"
 
-said=$(ci/lab/compare --bench mincore --size base,64k,pmd -o "$tmp/c" \
+said=$(ci/lab/compare --fresh --bench mincore --size base,64k,pmd -o "$tmp/c" \
 	none mincore-batch 2>"$tmp/err"); rc=$?
 case $rc in 0|1) ok 0 "compare of two patch sets" ;; *) ok 1 "compare: exit $rc" ;; esac
 sed 's/^/# /' "$tmp/err"
@@ -57,6 +57,11 @@ for d in none c/before; do
 	jq -c '[.cells[] | [.bench, .folio_bytes, .launches]]' "$tmp/$d.json"
 done >"$tmp/cells"
 is "$(sort -u "$tmp/cells" | wc -l)" 1 "two boots, the same cells to the last instruction"
+said=$(ci/lab/compare --bench mincore --size base,64k,pmd -o "$tmp/k" \
+	none mincore-batch 2>&1)
+has "$said" "as measured on" "a second compare boots nothing again"
+ok "$(cmp -s "$tmp/c/after.json" "$tmp/k/after.json"; echo $?)" \
+	"its documents are those of the first, run id and all"
 
 said=$(ci/lab/why none mincore-batch mincore/base 2>&1)
 is $? 0 "why: the functions sum to the figure within a tick"
