@@ -419,6 +419,7 @@ int main(void)
 
 	if (!freopen("/dev/null", "w", stderr))
 		return 1;
+	signal(SIGINT, SIG_DFL);	/* a job in the background has it ignored */
 	snprintf(root, sizeof(root), "/tmp/mmtrend-unit-run.%d", (int)getpid());
 	fake_tree(root, 4096);
 	test_all();
