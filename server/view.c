@@ -511,7 +511,7 @@ void view_draw(const struct plot *plot, const struct request *q,
 const char *view_kernel(const struct store_kernel *k, char out[VIEW_KERNEL])
 {
 	if (k->patches && !k->commit)
-		snprintf(out, VIEW_KERNEL, "+%s", k->patches);
+		snprintf(out, VIEW_KERNEL, "%.7s+%s", k->key, k->patches);
 	else
 		snprintf(out, VIEW_KERNEL, "%.12s%s",
 			 k->commit ? k->commit : k->key, k->patches ? "+" : "");

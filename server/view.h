@@ -124,8 +124,8 @@ void view_tell_reasons(struct view *v, const struct view_reasons *l);
 const char *view_status(const struct store_point *p);
 const char *view_why(const struct store_point *p);
 
-/* A kernel in few characters: 12 of its commit, else "+" and its patches, else
- * 12 of its key. */
+/* A kernel in few characters: 12 of its commit, else 7 of its key and its
+ * patches, of which an edit makes another kernel; else 12 of its key. */
 const char *view_kernel(const struct store_kernel *k, char out[VIEW_KERNEL]);
 /* "3105", "3105!" if it is not ok, "-" if there is none. */
 const char *view_figure(const struct store_point *p, struct report_unit unit,

@@ -50,7 +50,7 @@ has "$(get "$url/kernels.txt")" '6.12.117 + gup-batch' '/kernels too'
 is "$(get "$url/kernels.json" | jq -c '[.rows[].patches] | unique')" \
 	'[null,"gup-batch","instruments, gup-walk"]' '... and its JSON'
 has "$(get "$url/trend.json?host=lab-arm64&bench=gup.pin_longterm" |
-	jq -c '[.. | .short? // empty] | flatten')" '"+gup-batch"' \
+	jq -c '[.. | .short? // empty] | flatten')" "\"$(key 6 | cut -c 1-7)+gup-batch\"" \
 	'on the axis of /trend a release goes by its groups'
 is "$(get "$url/compare.csv?a=$(key 1)&b=$(key 2)" | tail -1 | tr -d '\r' | awk -F, '{ print $(NF - 1), $NF }')" \
 	"$(key 1) $(key 2)" 'CSV: kernels by their keys'
